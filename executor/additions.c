@@ -293,9 +293,8 @@ static int check_secrets(const struct adding *a, const char *by)
     const struct cairn_run_options given = {.secrets = a->addition->secrets,
                                             .n_secrets = a->addition->n_secrets};
     struct secrets secrets = {0};
-    int rc = secrets_load(&secrets, &a->workflow->definition, &given, a->error);
-    if (!rc)
-        rc = check_given(a, &secrets);
+    int rc = secrets_load(&secrets, &a->workflow->definition, &given, a->error)
+                 ?: check_given(a, &secrets);
     const struct outside outside = {.redactor = secrets.redactor};
     const struct outside_text texts[] = {
         {OUTSIDE_DATA,
@@ -323,9 +322,8 @@ static int parse_all(struct adding *a)
                        (unsigned long long)a->row.run);
     uint32_t before = rc ? 0 : a->workflow->graph.n_tasks;
     if (!rc)
-        rc = additions_load(a->store, a->row.run, &all, &n, a->error);
-    if (!rc)
-        rc = append(a, all, n);
+        rc = additions_load(a->store, a->row.run, &all, &n, a->error)
+                 ?: append(a, all, n);
     if (!rc && a->same)
         return 0;
     if (!rc)
@@ -342,13 +340,10 @@ static int parse_some(struct adding *a)
     int rc = workflow_of_run_read(&a->workflow, a->store, &a->row, a->error);
     rc = rc < 0 ? rc : rc == 0;
     if (!rc)
-        rc = look_up_words(&needed, text_of(a));
-    if (!rc)
-        rc = load_needed(&needed);
-    if (!rc)
-        rc = workflow_parse_source(a->workflow, NULL, a->error);
-    if (!rc)
-        rc = sum_up(a, true);
+        rc = look_up_words(&needed, text_of(a))
+             ?: load_needed(&needed)
+             ?: workflow_parse_source(a->workflow, NULL, a->error)
+             ?: sum_up(a, true);
     if (!rc)
         rc = !digest_equal(&a->sum.source, &a->before.source) ||
              !is_below_limits(&a->sum);
@@ -431,9 +426,7 @@ static int put_addition(struct adding *a, const char *by, struct command_row *co
     if (rc)
         return rc;
     addition_encode(str_of(by), text_of(a), &data);
-    rc = buf_check(&data, a->error);
-    if (!rc)
-        rc = is_as_before(a, &same);
+    rc = buf_check(&data, a->error) ?: is_as_before(a, &same);
     *command = (struct command_row){.run = a->row.run,
                                     .verb = COMMAND_ADD,
                                     .gen = a->row.gen,
@@ -470,9 +463,7 @@ static int add_all(struct adding *a, uint64_t run)
     while (again) {
         arena_release(&a->arena);
         a->out->tasks = 0;
-        rc = run_row_get(&a->row, a->store, run, &a->arena, a->error);
-        if (!rc)
-            rc = parse(a, by);
+        rc = run_row_get(&a->row, a->store, run, &a->arena, a->error) ?: parse(a, by);
         if (!rc && !a->same)
             rc = put_addition(a, by, &command);
         again = rc > 0;
@@ -642,11 +633,7 @@ static int withdraw_owned(struct withdrawing *w)
         rc = additions_load(a->store, a->row.run, &w->all, &w->n_all, a->error);
         a->before.last = rc ? 0 : additions_newest(w->all, w->n_all);
         if (!rc)
-            rc = withdraw_each(w);
-        if (!rc)
-            rc = check_rest(w);
-        if (!rc)
-            rc = put_withdrawal(w);
+            rc = withdraw_each(w) ?: check_rest(w) ?: put_withdrawal(w);
         additions_free(w->all, w->all ? w->n_all : 0);
         w->all = NULL;
         cairn_workflow_free(a->workflow);
@@ -677,11 +664,9 @@ int cairn_withdraw(struct cairn_store *store, uint64_t run, const char *const *t
     int64_t offset;
     if (!n)
         return error_set(error, CAIRN_EUSAGE, "there are no tasks to withdraw");
-    int rc = find_caller(a, &w.by);
-    if (!rc)
-        rc = run_row_get(&a->row, store, run, &a->arena, error);
-    if (!rc)
-        rc = owner_acquire(store, a->row.workflow_name, &workflow, &offset, error);
+    int rc = find_caller(a, &w.by)
+             ?: run_row_get(&a->row, store, run, &a->arena, error)
+             ?: owner_acquire(store, a->row.workflow_name, &workflow, &offset, error);
     if (rc == CAIRN_EOWNED)
         rc = refuse_live(a);
     else if (!rc) {

@@ -283,15 +283,11 @@ int engine_collect(struct engine *e, struct cairn_error *error)
     int collected = collect_spawned(e, rc ? NULL : error);
     rc = rc ? rc : collected;
     if (!rc)
-        rc = calls_settle(e, error);
-    if (!rc)
-        rc = looks_settle(e, error);
-    if (!rc)
-        rc = handle_all(e, events, n, true, error);
-    if (!rc)
-        rc = handle_all(e, events, n, false, error);
-    if (!rc)
-        rc = engine_timers(e, error);
+        rc = calls_settle(e, error)
+             ?: looks_settle(e, error)
+             ?: handle_all(e, events, n, true, error)
+             ?: handle_all(e, events, n, false, error)
+             ?: engine_timers(e, error);
     if (!rc)
         services_tend(e);
     return !rc && e->broken ? error_nomem(error) : rc;

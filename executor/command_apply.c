@@ -61,11 +61,9 @@ static int complete_externally(struct engine *e, const struct command_row *row,
     struct scope scope = lookup_scope(&asker);
     struct arena arena = ARENA_INIT;
     struct result result = {0};
-    int rc = values_unpack(&arena, data, &result.values, &result.n_values, error);
-    if (!rc)
-        rc = result_add_earlier(e, &asker, &arena, &result, error);
-    if (!rc)
-        rc = look_at_outputs(e, row->id, &asker, &arena, &result, error);
+    int rc = values_unpack(&arena, data, &result.values, &result.n_values, error)
+             ?: result_add_earlier(e, &asker, &arena, &result, error)
+             ?: look_at_outputs(e, row->id, &asker, &arena, &result, error);
     if (!rc && scope.def->undo.len)
         rc = launch_describe(&asker, scope.def->undo, &arena, &result.undo, error);
     if (!rc)

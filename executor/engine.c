@@ -55,9 +55,7 @@ static void outputs_seen_save(struct engine *e)
 
 static int run_turn(struct engine *e, struct cairn_error *error)
 {
-    int rc = engine_start_ready(e, error);
-    if (!rc)
-        rc = engine_plan_intents(e, error);
+    int rc = engine_start_ready(e, error) ?: engine_plan_intents(e, error);
     if (!rc && !turn_commit_delay_ns(e))
         rc = engine_commit(e, error);
     if (!rc)

@@ -381,9 +381,8 @@ static int claim_task(struct external_task *t, struct claimer *c,
     struct new_claim claim = {
         .token = str_of(c->token), .holder = clean_str(clean), .lease_ms = c->lease_ms};
     if (!rc)
-        rc = external_task_put_claim(t, &claim, error);
-    if (!rc)
-        rc = put_claim_event(t, clean_str(clean), error);
+        rc = external_task_put_claim(t, &claim, error)
+                 ?: put_claim_event(t, clean_str(clean), error);
     return rc;
 }
 
@@ -420,9 +419,8 @@ int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
 {
     struct claimer claimer;
     struct external_task t = {.task = NODE_NONE};
-    int rc = prepare_claim(&claimer, lease_ms, holder, error);
-    if (!rc)
-        rc = store_begin(store, -1, error);
+    int rc = prepare_claim(&claimer, lease_ms, holder, error)
+                 ?: store_begin(store, -1, error);
     if (rc)
         return rc;
     rc = external_task_open(&t, store, run, task, error);
@@ -740,9 +738,8 @@ static int put_report(struct external_task *t, const struct external_report *r,
     if (!rc && r->verb == COMMAND_COMPLETE)
         rc = run_view_check_outputs(&t->view, t->task, error);
     if (!rc)
-        rc = spend_claim(t, r->token, error);
-    if (!rc)
-        rc = encode_report(&t->view, r, &data, error);
+        rc =
+            spend_claim(t, r->token, error) ?: encode_report(&t->view, r, &data, error);
     struct command_row row = {.verb = r->verb,
                               .task = t->task,
                               .time_ns = clock_utc_ns(),
@@ -800,9 +797,7 @@ static int send_report(struct cairn_store *store, uint64_t run, const char *task
     struct external_task t = {.task = NODE_NONE};
     int64_t until_ns = 0;
     struct queued_command command = {.task = task, .done = r->verb == COMMAND_COMPLETE};
-    int rc = check_report(r, error);
-    if (!rc)
-        rc = store_begin(store, -1, error);
+    int rc = check_report(r, error) ?: store_begin(store, -1, error);
     if (rc)
         return rc;
     rc = external_task_open(&t, store, run, task, error);

@@ -510,17 +510,13 @@ static int log_beginning(struct engine *e, struct skip_list *early,
 static int put_beginning(struct engine *e, struct cairn_error *error)
 {
     uint64_t turn = 0;
-    int rc = owned_run_put_row(e, error);
-    if (!rc)
-        rc = owned_run_put_parent(e, error);
+    int rc = owned_run_put_row(e, error) ?: owned_run_put_parent(e, error);
     /* A `cancel` that was stored before we came was meant for an earlier owner. */
     if (!rc)
         rc = store_drop_commands(e->request.store, e->run.row.run, COMMAND_CANCEL,
-                                 e->run.earlier_commands, error);
-    if (!rc)
-        rc = store_next_turn(e->request.store, e->run.row.run, &turn, error);
-    if (!rc)
-        rc = secrets_key(&e->run.situation.secrets, e->request.store, true, error);
+                                 e->run.earlier_commands, error)
+             ?: store_next_turn(e->request.store, e->run.row.run, &turn, error)
+             ?: secrets_key(&e->run.situation.secrets, e->request.store, true, error);
     if (!rc && e->run.situation.recorded.recovered && e->request.mode != MODE_SETTLE)
         rc = close_interrupted(e, turn, error);
     if (!rc && e->request.mode == MODE_RUN)
@@ -533,9 +529,8 @@ static int put_beginning(struct engine *e, struct cairn_error *error)
 static int engine_commit_begin(struct engine *e, struct skip_list *early,
                                struct cairn_error *error)
 {
-    int rc = log_beginning(e, early, error);
-    if (!rc)
-        rc = engine_transact(e, -1, put_beginning, error);
+    int rc =
+        log_beginning(e, early, error) ?: engine_transact(e, -1, put_beginning, error);
     audit_forget(e);
     return rc;
 }
@@ -807,9 +802,7 @@ static int engine_open_run(struct engine *e, struct skip_list *early,
 {
     bool recovered = e->run.situation.recorded.recovered;
     bool whole = e->request.mode != MODE_SETTLE;
-    int rc = check_keeping(e, error);
-    if (!rc)
-        rc = owned_run_take_row(e, error);
+    int rc = check_keeping(e, error) ?: owned_run_take_row(e, error);
     if (!rc && recovered)
         rc = check_previous_owner(e, e->run.row.run, error);
     if (!rc && whole && recovered)
@@ -885,20 +878,14 @@ static int open_parts(struct engine *e, struct skip_list *early,
                       struct cairn_error *error)
 {
     enum { AHEAD_OF_CALLS = 64 };
-    int rc = check_store(e, error);
-    if (!rc)
-        rc = check_functions(e, error);
-    if (!rc)
-        rc = check_secrets(e, error);
-    if (!rc)
-        rc = jobs_open(e, error);
-    if (!rc)
-        rc = saving_open(e, jobs_need_processes(e) ? e->jobs.limit : AHEAD_OF_CALLS,
-                         error);
-    if (!rc)
-        rc = turn_open(e, error);
-    if (!rc)
-        rc = progress_open(e, early, error);
+    int rc = check_store(e, error)
+             ?: check_functions(e, error)
+             ?: check_secrets(e, error)
+             ?: jobs_open(e, error)
+             ?: saving_open(e, jobs_need_processes(e) ? e->jobs.limit : AHEAD_OF_CALLS,
+                            error)
+             ?: turn_open(e, error)
+             ?: progress_open(e, early, error);
     if (!rc)
         report_open(e);
     return rc;
@@ -916,11 +903,7 @@ static int open_processes(struct engine *e, struct cairn_error *error)
 
 static int open_rest(struct engine *e, struct cairn_error *error)
 {
-    int rc = loop_open(e, error);
-    if (!rc)
-        rc = calls_open(e, error);
-    if (!rc)
-        rc = open_processes(e, error);
+    int rc = loop_open(e, error) ?: calls_open(e, error) ?: open_processes(e, error);
     if (!rc && e->request.mode == MODE_RUN)
         rc = adopt_all(e, error);
     /* The run is recorded, and nobody knows its number yet. */
@@ -947,9 +930,7 @@ int engine_open(struct engine *e, struct cairn_error *error)
     if (rc)
         return rc;
     progress_set_run(e, e->run.row.run);
-    rc = spared_open(e, error);
-    if (!rc)
-        rc = open_rest(e, error);
+    rc = spared_open(e, error) ?: open_rest(e, error);
     if (!rc)
         start_deadline(e);
     return rc;

@@ -39,16 +39,12 @@ static void recorder_free(struct cairn_recorder *r)
 static int put_run(struct cairn_recorder *r, const struct cairn_workflow *w,
                    struct str encoded, struct cairn_error *error)
 {
-    int rc = store_put_object(r->store, encoded, &r->row.graph, error);
-    if (!rc)
-        rc = store_add_run(r->store, &r->row, error);
-    if (!rc)
-        rc = run_put_given(r->store, &r->row, w, error);
-    if (!rc)
-        rc =
-            store_put_run_graph(r->store, r->row.run, r->row.gen, &r->row.graph, error);
-    if (!rc)
-        rc = secrets_declare(r->store, &w->definition, error);
+    int rc = store_put_object(r->store, encoded, &r->row.graph, error)
+             ?: store_add_run(r->store, &r->row, error)
+             ?: run_put_given(r->store, &r->row, w, error)
+             ?: store_put_run_graph(r->store, r->row.run, r->row.gen, &r->row.graph,
+                                    error)
+             ?: secrets_declare(r->store, &w->definition, error);
     if (rc)
         return rc;
     r->stream = run_stream_of(r->store, r->sha, r->row.run, &r->row.graph);
@@ -77,13 +73,10 @@ static int store_beginning(struct cairn_recorder *r, const struct cairn_workflow
                            struct cairn_error *error)
 {
     struct buf encoded = BUF_INIT;
-    int rc = definition_encode(&w->definition, &encoded, error);
-    if (!rc)
-        rc = describe_run(r, w, error);
-    if (!rc)
-        rc = store_begin(r->store, -1, error);
-    if (!rc)
-        rc = store_end(r->store, put_run(r, w, buf_view(&encoded), error), error);
+    int rc = definition_encode(&w->definition, &encoded, error)
+             ?: describe_run(r, w, error)
+             ?: store_begin(r->store, -1, error)
+             ?: store_end(r->store, put_run(r, w, buf_view(&encoded), error), error);
     buf_release(&encoded);
     return rc;
 }
@@ -101,9 +94,8 @@ int cairn_recorder_open(struct cairn_recorder **out, struct cairn_workflow *work
                 : error_nomem(error);
     if (!rc)
         rc = owner_acquire(store, workflow->definition.name, &r->row.workflow,
-                           &r->lock_offset, error);
-    if (!rc)
-        rc = store_beginning(r, workflow, error);
+                           &r->lock_offset, error)
+                 ?: store_beginning(r, workflow, error);
     if (rc) {
         recorder_free(r);
         return rc;
@@ -189,14 +181,11 @@ int cairn_recorder_save(struct cairn_recorder *r, const struct cairn_change *cha
     struct checkpoint_ref ref = {0};
     struct change *sorted = NULL;
     struct run_stream before = r->stream;
-    int rc = check_changes(r, changes, n, error);
-    if (!rc)
-        rc = sort_changes(r, changes, n, &sorted, error);
+    int rc = check_changes(r, changes, n, error)
+                 ?: sort_changes(r, changes, n, &sorted, error);
     if (rc)
         return rc;
-    rc = apply_changes(r, sorted, n, error);
-    if (!rc)
-        rc = put_changes(r, sorted, n, &ref, error);
+    rc = apply_changes(r, sorted, n, error) ?: put_changes(r, sorted, n, &ref, error);
     if (rc) {
         apply_changes(r, sorted + n, n, NULL);
         r->stream = before;

@@ -41,9 +41,8 @@ struct command_wait {
 static int settle_ourselves(struct command_wait *w, struct cairn_error *error)
 {
     struct cairn_workflow *workflow = NULL;
-    int rc = workflow_stored(&workflow, w->store, &w->row, error);
-    if (!rc)
-        rc = engine_settle(workflow, w->store, w->row.run, NULL, error);
+    int rc = workflow_stored(&workflow, w->store, &w->row, error)
+                 ?: engine_settle(workflow, w->store, w->row.run, NULL, error);
     cairn_workflow_free(workflow);
     return rc;
 }
@@ -89,9 +88,8 @@ static int wait_until_taken(struct command_wait *w, struct cairn_error *error)
     w->until_ns = clock_mono_ns() + patience_ns;
     int rc = store_command_taken(w->store, w->command->id, &w->taken, error);
     while (!rc && !w->taken && !w->kept && clock_mono_ns() < w->until_ns) {
-        rc = wait_or_settle(w, error);
-        if (!rc)
-            rc = store_command_taken(w->store, w->command->id, &w->taken, error);
+        rc = wait_or_settle(w, error)
+                 ?: store_command_taken(w->store, w->command->id, &w->taken, error);
     }
     if (rc)
         error_context(error, "it is stored and counts when the run continues, but");
@@ -183,9 +181,8 @@ static int command_outcome(struct cairn_store *store,
         return rc;
     rc = run_view_open(&v, store, command->run, error);
     if (!rc) {
-        rc = run_view_find(&v, command->task, &a.task, error);
-        if (!rc)
-            rc = check_answer(&a, error);
+        rc =
+            run_view_find(&v, command->task, &a.task, error) ?: check_answer(&a, error);
         run_view_release(&v);
     }
     store_end_read(store);
@@ -261,9 +258,8 @@ static int put_events(struct cairn_store *store, const struct run_row *row,
                               .kind = EVENT_COMMAND,
                               .argument = COMMAND_CANCEL,
                               .data = STR("no cairn carried it out")};
-    int rc = store_next_turn(store, row->run, &event.turn, error);
-    if (!rc)
-        rc = store_put_event(store, &event, error);
+    int rc = store_next_turn(store, row->run, &event.turn, error)
+                 ?: store_put_event(store, &event, error);
     event.kind = EVENT_ENDED;
     event.argument = row->state;
     event.data = STR("");
@@ -278,9 +274,7 @@ static int mark_cancelled(struct cairn_store *store, struct run_row *row,
         return rc;
     row->state = CAIRN_RUN_CANCELLED;
     row->ended_ns = clock_utc_ns();
-    rc = store_set_run(store, row, error);
-    if (!rc)
-        rc = put_events(store, row, error);
+    rc = store_set_run(store, row, error) ?: put_events(store, row, error);
     return store_end(store, rc, error);
 }
 
@@ -313,10 +307,9 @@ static int end_processes(struct cairn_store *store, uint64_t run,
     enum { GRACE_MS = 10000 };
     struct leftovers left = {0};
     int rc =
-        keepers_stop(store_live_dir(store), store_id(store), run, NULL, NULL, error);
-    if (!rc)
-        rc = leftovers_end(store_live_dir(store), store_id(store), run, GRACE_MS, &left,
-                           error);
+        keepers_stop(store_live_dir(store), store_id(store), run, NULL, NULL, error)
+            ?: leftovers_end(store_live_dir(store), store_id(store), run, GRACE_MS,
+                             &left, error);
     if (!rc && left.survived)
         return error_set(error, CAIRN_EBUSY,
                          "%u processes of run %llu do not end; end them and cancel "
@@ -328,9 +321,8 @@ static int end_processes(struct cairn_store *store, uint64_t run,
 static int cancel_unowned(struct cairn_store *store, const struct run_row *row,
                           struct cairn_error *error)
 {
-    int rc = end_processes(store, row->run, error);
-    if (!rc)
-        rc = cancel_owned(store, row->run, error);
+    int rc =
+        end_processes(store, row->run, error) ?: cancel_owned(store, row->run, error);
     if (!rc)
         live_values_remove(store, row);
     return rc;
@@ -388,9 +380,8 @@ static int put_resolution(struct run_view *v, enum cairn_resolution resolution,
                           struct queued_command *command, struct cairn_error *error)
 {
     uint32_t task;
-    int rc = run_view_find(v, command->task, &task, error);
-    if (!rc)
-        rc = check_unknown(v, task, error);
+    int rc =
+        run_view_find(v, command->task, &task, error) ?: check_unknown(v, task, error);
     if (!rc && resolution == CAIRN_RESOLVED_DONE)
         rc = run_view_check_outputs(v, task, error);
     if (rc)

@@ -760,15 +760,11 @@ int graph_build(struct graph *graph, const struct definition *definition,
     struct building b = {.graph = &g, .scratch = BUF_INIT, .error = error};
     if (g.n_services > LIMIT_SERVICES)
         return error_set(error, CAIRN_ELIMIT, "more than %d services", LIMIT_SERVICES);
-    int rc = number_nodes(&b);
-    if (!rc)
-        rc = building_number_parts(&b);
-    if (!rc)
-        rc = name_nodes(&b);
-    if (!rc)
-        rc = count_edges(&b);
-    if (!rc)
-        rc = fill_needs(&b);
+    int rc = number_nodes(&b)
+             ?: building_number_parts(&b)
+             ?: name_nodes(&b)
+             ?: count_edges(&b)
+             ?: fill_needs(&b);
     parts_release(&b.parts);
     buf_release(&b.scratch);
     if (!rc)

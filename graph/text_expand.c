@@ -95,9 +95,8 @@ int definition_text(struct definition *definition, struct str text, bool conditi
     struct str copy = arena_str(&definition->arena, text);
     if (!copy.ptr)
         return CAIRN_ENOMEM;
-    int rc = parse_text(&definition->arena, copy, condition, &template, error);
-    if (!rc)
-        rc = index_of_text(definition, copy, &index);
+    int rc = parse_text(&definition->arena, copy, condition, &template, error)
+                 ?: index_of_text(definition, copy, &index);
     if (rc)
         return rc;
     definition->templates[index + condition] = template;
@@ -132,9 +131,8 @@ static int prepare_one(struct definition *definition, struct str text, bool cond
 
 static int prepare_task(struct definition *definition, const struct task_def *def)
 {
-    int rc = prepare_one(definition, def->condition, true);
-    if (!rc)
-        rc = prepare_one(definition, def->repeat.until, true);
+    int rc = prepare_one(definition, def->condition, true)
+                 ?: prepare_one(definition, def->repeat.until, true);
     for (const struct task_field *const *field = reference_fields; *field; field++)
         for (uint32_t i = 0; i < reference_texts(*field, def) && !rc; i++)
             rc = prepare_one(definition, reference_text(*field, def, i), false);
@@ -203,9 +201,8 @@ static int note_text(struct referred *r, struct str text, bool condition)
 
 static int note_texts_of(struct referred *r, const struct task_def *def)
 {
-    int rc = note_text(r, def->condition, true);
-    if (!rc)
-        rc = note_text(r, def->repeat.until, true);
+    int rc =
+        note_text(r, def->condition, true) ?: note_text(r, def->repeat.until, true);
     for (const struct task_field *const *field = reference_fields; *field; field++)
         for (uint32_t i = 0; i < reference_texts(*field, def) && !rc; i++)
             rc = note_text(r, reference_text(*field, def, i), false);
@@ -609,9 +606,8 @@ static int evaluate_condition(struct expansion *x, const struct expression *expr
                               bool *holds, struct cairn_error *error)
 {
     struct operand operand;
-    int rc = expression_run(expression, look_up, x, &x->arena, &operand, error);
-    if (!rc)
-        rc = expression_missing(expression, &operand, error);
+    int rc = expression_run(expression, look_up, x, &x->arena, &operand, error)
+                 ?: expression_missing(expression, &operand, error);
     if (!rc)
         *holds = value_truth(&operand.value);
     return rc;

@@ -535,9 +535,8 @@ static int is_other(const struct writer_search *w, const struct run_row *row)
     bool over = row->run < o->run && row->ended_ns && row->ended_ns <= o->after_ns;
     if (row->run == o->run || over)
         return 0;
-    int rc = is_inside(w->l->store, row->run, o->run, w->l->error);
-    if (!rc)
-        rc = is_inside(w->l->store, o->run, row->run, w->l->error);
+    int rc = is_inside(w->l->store, row->run, o->run, w->l->error)
+                 ?: is_inside(w->l->store, o->run, row->run, w->l->error);
     return rc < 0 ? rc : !rc;
 }
 

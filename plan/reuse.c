@@ -620,9 +620,7 @@ int reuse_find(struct reuse *r, uint32_t task, struct reused *found,
         return rc;
     if (states->outputs)
         before.outputs = states->outputs[task];
-    rc = reuse_take(r, task, found, error);
-    if (!rc)
-        rc = is_good(r, task, found, error);
+    rc = reuse_take(r, task, found, error) ?: is_good(r, task, found, error);
     if (rc <= 0) {
         int failed = set_state(r, &before, error);
         rc = rc ? rc : failed;

@@ -93,9 +93,9 @@ static int was_edited(struct outer_run *o, bool *edited)
     *edited = false;
     if (was->gen == here->gen)
         return 0;
-    int rc = past_definition_load(&o->then, o->store, &o->row, was->gen, o->error);
-    if (!rc)
-        rc = past_definition_load(&o->now, o->store, &o->row, here->gen, o->error);
+    int rc =
+        past_definition_load(&o->then, o->store, &o->row, was->gen, o->error)
+            ?: past_definition_load(&o->now, o->store, &o->row, here->gen, o->error);
     if (rc)
         return rc;
     *edited = true;
@@ -109,9 +109,8 @@ static int was_edited(struct outer_run *o, bool *edited)
  * lost tells nothing. */
 static int is_given_something_else(struct outer_run *o, bool *otherwise)
 {
-    int rc = run_row_get(&o->row, o->store, o->was->run, &o->arena, o->error);
-    if (!rc)
-        rc = was_edited(o, otherwise);
+    int rc = run_row_get(&o->row, o->store, o->was->run, &o->arena, o->error)
+                 ?: was_edited(o, otherwise);
     if (!rc && !*otherwise) {
         rc = store_each_new_attempt(o->store, o->was->run, o->since, look_at_needed, o,
                                     o->error);
@@ -293,9 +292,8 @@ int situation_find_begun_before(struct loader *l, const struct digest *params)
     if (!rc && !run)
         return find_in_source(l, &query);
     if (!rc)
-        rc = run_row_get(&l->s->recorded.row, l->store, run, &l->s->arena, l->error);
-    if (!rc)
-        rc = goes_on_inside(l, &was);
+        rc = run_row_get(&l->s->recorded.row, l->store, run, &l->s->arena, l->error)
+                 ?: goes_on_inside(l, &was);
     l->s->begun_before = rc > 0;
     if (rc <= 0) {
         l->s->earlier.run = run;
@@ -527,22 +525,20 @@ static int load_fork(struct loader *l, struct digest *graph)
     struct situation *s = l->s;
     struct outcomes outcomes = {0};
     struct rebuilt at = {0};
-    int rc =
-        checkpoint_find(l->store, l->options->from, &s->recorded.from_seq, l->error);
-    if (!rc)
-        rc = check_label(l, s->recorded.from_seq);
-    if (!rc)
-        rc = outcomes_rebuild(l->store, s->recorded.from_seq, &outcomes, &at, l->error);
+    int rc = checkpoint_find(l->store, l->options->from, &s->recorded.from_seq,
+                             l->error)
+             ?: check_label(l, s->recorded.from_seq)
+             ?: outcomes_rebuild(l->store, s->recorded.from_seq, &outcomes, &at,
+                                 l->error);
     if (!rc) {
         s->recorded.states = outcomes.states;
         *graph = outcomes.graph;
         rc = store_get_run(l->store, at.header.stream, keep_row, l, l->error);
     }
     if (!rc)
-        rc = run_trust(l->store, &s->recorded.row, l->error);
-    if (!rc)
-        rc = check_owner(l, s->recorded.row.workflow_name, "checkpoint",
-                         s->recorded.from_seq);
+        rc = run_trust(l->store, &s->recorded.row, l->error)
+                 ?: check_owner(l, s->recorded.row.workflow_name, "checkpoint",
+                                s->recorded.from_seq);
     if (rc)
         return rc;
     s->recorded.exists = true;
@@ -977,9 +973,7 @@ static int load_all(struct loader *l)
     else if (!rc && l->options->start == CAIRN_START_FROM)
         rc = load_fork(l, &graph);
     if (!rc && s->recorded.row.run) {
-        rc = load_recovery(l);
-        if (!rc)
-            rc = check_place(l);
+        rc = load_recovery(l) ?: check_place(l);
         graph = s->recorded.recovery.graph;
     }
     if (!rc && s->recorded.exists)

@@ -600,13 +600,10 @@ int situation_decide(struct loader *l)
     map_tasks(g, old, s->present.old_task);
     int rc = s->recorded.exists ? situation_load_marks(l) : load_earlier(l);
     if (!rc)
-        rc = situation_load_rounds(l);
-    if (!rc)
-        rc = map_states(l);
-    if (!rc)
-        rc = secrets_load(&s->secrets, &l->w->definition, l->options, l->error);
-    if (!rc)
-        rc = secrets_key(&s->secrets, l->store, false, l->error);
+        rc = situation_load_rounds(l)
+             ?: map_states(l)
+             ?: secrets_load(&s->secrets, &l->w->definition, l->options, l->error)
+             ?: secrets_key(&s->secrets, l->store, false, l->error);
     if (!rc && s->recorded.exists)
         rc = situation_find_end_notes(l);
     if (rc)

@@ -237,9 +237,8 @@ static int step_to_source(struct loader *l, struct past_run *past, uint8_t *want
     if (!from || (past->row.run && from >= past->row.run))
         return 1;
     past->up_to = past->row.from_seq;
-    int rc = store_get_run(l->store, from, copy_run, &past->row, l->error);
-    if (!rc)
-        rc = mark_unknown_at(l, past->up_to, wanted);
+    int rc = store_get_run(l->store, from, copy_run, &past->row, l->error)
+                 ?: mark_unknown_at(l, past->up_to, wanted);
     return rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED ? 1 : rc;
 }
 
@@ -790,9 +789,8 @@ static int load_marks(struct loader *l)
     if (!gen)
         return load_earlier_numbers(l, 0);
     rc = store_each_run_attempt(l->store, r->row.run, gen, false, mark_attempt, l->s,
-                                l->error);
-    if (!rc)
-        rc = load_earlier_numbers(l, gen);
+                                l->error)
+             ?: load_earlier_numbers(l, gen);
     for (uint32_t lost = gen + 1; lost <= r->row.gen && !rc; lost++)
         rc = load_lost_marks(l, lost);
     if (completed)

@@ -311,9 +311,8 @@ static int use_names(struct uses *uses, const struct scope *scope, uint32_t task
         if (!made && text_is_files(name))
             continue; /* they are outputs of what is there */
         buf_clear(&uses->text);
-        rc = text_expand(scope, name, &uses->text, &why);
-        if (!rc)
-            rc = task_file_place(scope, buf_view(&uses->text), &uses->place, &why);
+        rc = text_expand(scope, name, &uses->text, &why)
+                 ?: task_file_place(scope, buf_view(&uses->text), &uses->place, &why);
         if (!rc)
             rc = use_place(uses, task, made);
         else if (rc == CAIRN_ENOMEM)
@@ -392,9 +391,8 @@ static int find_uses(struct search *search)
         struct asker asker = {.lookup = search->scene->lookup, .task = task};
         struct scope scope = lookup_scope(&asker);
         uses.skipped = search->scene->skipped[task];
-        rc = use_names(&uses, &scope, task, true);
-        if (!rc)
-            rc = use_names(&uses, &scope, task, false);
+        rc = use_names(&uses, &scope, task, true)
+                 ?: use_names(&uses, &scope, task, false);
         uses.skipped = false;
         if (!rc && graph_member(g, task) == 0)
             rc = use_sources(&uses, task);

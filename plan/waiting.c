@@ -153,9 +153,8 @@ static int load_situation(struct run_view *v, struct cairn_error *error)
     if (rc)
         return rc;
     v->loaded = true;
-    rc = copy_states(v, error);
-    if (!rc)
-        rc = sched_init(&v->sched, g, v->states.outcome, NULL, NULL, error);
+    rc = copy_states(v, error)
+             ?: sched_init(&v->sched, g, v->states.outcome, NULL, NULL, error);
     v->lookup = (struct lookup){.graph = g,
                                 .states = &v->states,
                                 .store = v->store,
@@ -168,9 +167,8 @@ int run_view_open(struct run_view *v, struct cairn_store *store, uint64_t run,
                   struct cairn_error *error)
 {
     *v = (struct run_view){.store = store};
-    int rc = run_row_get(&v->row, store, run, &v->arena, error);
-    if (!rc)
-        rc = workflow_stored(&v->workflow, store, &v->row, error);
+    int rc = run_row_get(&v->row, store, run, &v->arena, error)
+                 ?: workflow_stored(&v->workflow, store, &v->row, error);
     int live = rc ? 0 : run_live(store, &v->row, error);
     if (live < 0)
         rc = live;
@@ -268,9 +266,8 @@ int run_view_put_command(const struct run_view *v, const struct command_row *giv
     uint64_t turn = 0;
     row.run = v->row.run;
     row.gen = v->row.gen;
-    int rc = store_next_turn(v->store, row.run, &turn, error);
-    if (!rc)
-        rc = store_put_command(v->store, &row, error);
+    int rc = store_next_turn(v->store, row.run, &turn, error)
+                 ?: store_put_command(v->store, &row, error);
     if (rc)
         return rc;
     out->run = row.run;

@@ -226,9 +226,9 @@ int added_names_load(struct added_names *names, struct cairn_store *store,
                      uint64_t workflow, struct cairn_error *error)
 {
     struct naming naming = {.names = names, .error = error};
-    int rc = store_each_workflow_addition(store, workflow, note_gone, &naming, error);
-    if (!rc)
-        rc = store_each_workflow_addition(store, workflow, name_tasks, &naming, error);
+    int rc = store_each_workflow_addition(store, workflow, note_gone, &naming, error)
+                 ?: store_each_workflow_addition(store, workflow, name_tasks, &naming,
+                                                 error);
     map_release(&naming.gone);
     return rc;
 }

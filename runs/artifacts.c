@@ -58,12 +58,10 @@ static int add_pattern(const struct scope *scope, struct str text,
 {
     struct buf value = BUF_INIT, pattern = BUF_INIT;
     struct glob_names found = {NULL, 0};
-    int rc = text_expand(scope, text, &value, error);
-    if (!rc)
-        rc = artifact_pattern(buf_view(&value), &pattern, error);
-    if (!rc)
-        rc = glob_expand(names->directory.ptr, buf_view(&pattern), &names->arena,
-                         &found, error);
+    int rc = text_expand(scope, text, &value, error)
+             ?: artifact_pattern(buf_view(&value), &pattern, error)
+             ?: glob_expand(names->directory.ptr, buf_view(&pattern), &names->arena,
+                            &found, error);
     if (!rc && !found.n)
         names->missing[names->n_missing++] =
             arena_str(&names->arena, buf_view(&pattern));
@@ -324,11 +322,7 @@ static int check_place(struct getting *g, struct restore *r, size_t i, uint32_t 
 
 static int place_all(struct getting *g, struct restore *r)
 {
-    int rc = restore_choose(r);
-    if (!rc)
-        rc = restore_prepare(r, false);
-    if (!rc)
-        rc = restore_apply(r);
+    int rc = restore_choose(r) ?: restore_prepare(r, false) ?: restore_apply(r);
     if (!rc && r->n && syncfs(r->fd) != 0)
         rc = error_sys(g->error, errno, "syncing %s", r->root);
     for (size_t i = 0; i < r->n && !rc && g->list.each; i++) {
@@ -369,9 +363,8 @@ static int get_of_task(struct getting *g, uint32_t task, bool only_look)
     struct paths paths;
     if (!g->wanted.n)
         return get_with(g, task, NULL, only_look);
-    int rc = paths_open(&paths, g->wanted.patterns, g->wanted.n, g->error);
-    if (!rc)
-        rc = get_with(g, task, &paths, only_look);
+    int rc = paths_open(&paths, g->wanted.patterns, g->wanted.n, g->error)
+                 ?: get_with(g, task, &paths, only_look);
     for (size_t i = 0; i < g->wanted.n && !rc; i++)
         g->wanted.found[i] |= paths.found[i];
     paths_close(&paths);
@@ -409,11 +402,9 @@ int cairn_artifact_get(struct cairn_store *store, const struct cairn_artifact_ge
     struct getting g = {.get = get, .c = &c, .error = error};
     g.list.each = each;
     g.list.context = context;
-    int rc = collect(&c, store, get->run, get->task, error);
-    if (!rc)
-        rc = prepare_wanted(&g.wanted, &c, get);
-    if (!rc)
-        rc = get_all(&g);
+    int rc = collect(&c, store, get->run, get->task, error)
+             ?: prepare_wanted(&g.wanted, &c, get)
+             ?: get_all(&g);
     buf_release(&g.list.target);
     map_release(&g.places);
     arena_release(&g.keys);

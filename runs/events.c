@@ -262,9 +262,7 @@ static int find_checkpoint(struct event_display *t, uint64_t seq)
 
 static int show_end(struct event_display *t, const struct attempt_row *row)
 {
-    int rc = name_task(t, row->gen, row->task);
-    if (!rc)
-        rc = find_checkpoint(t, row->checkpoint);
+    int rc = name_task(t, row->gen, row->task) ?: find_checkpoint(t, row->checkpoint);
     if (rc)
         return rc;
     t->event.time_ns = row->ended_ns;
@@ -758,9 +756,7 @@ static int tell_all(struct collector *c, struct event_display *t)
     struct copied copied = {.bytes = BUF_INIT};
     int rc;
     do {
-        rc = collect_keys(c, t);
-        if (!rc)
-            rc = tell_window(c, t, &copied);
+        rc = collect_keys(c, t) ?: tell_window(c, t, &copied);
     } while (!rc && c->more && !t->stopped);
     buf_release(&copied.bytes);
     return rc;

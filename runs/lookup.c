@@ -73,9 +73,8 @@ int lookup_result(struct lookup *l, uint32_t task, const struct result **out,
     if (rc)
         return rc;
     if (!l->results[task]) {
-        rc = load_result(l, task, &bytes, error);
-        if (!rc)
-            rc = keep_result(l, task, buf_view(&bytes), error);
+        rc = load_result(l, task, &bytes, error)
+                 ?: keep_result(l, task, buf_view(&bytes), error);
         buf_release(&bytes);
     }
     if (!rc)
@@ -225,9 +224,8 @@ static int add_files(const struct asker *a, uint32_t task, struct buf *out,
     struct buf directory = BUF_INIT;
     const struct result *result;
     bool same;
-    int rc = directory_for(a, &scope, &directory, &same, error);
-    if (!rc)
-        rc = lookup_result(l, task, &result, error);
+    int rc = directory_for(a, &scope, &directory, &same, error)
+                 ?: lookup_result(l, task, &result, error);
     for (uint32_t i = 0; !rc && i < result->n_outputs; i++) {
         struct str name = result->outputs[i].name;
         if (memchr(name.ptr, '\n', name.len))

@@ -294,11 +294,9 @@ static int hash_directory(const char *path, struct file_reader *reader,
                           struct result_file *file, struct cairn_error *error)
 {
     struct walk w = {.reader = reader};
-    int rc = walk_directory(path, &w, error);
-    if (!rc)
-        rc = sha256_of(w.content.data, w.content.size, &file->digest, error);
-    if (!rc)
-        rc = sha256_of(w.seen.data, w.seen.size, &file->seen, error);
+    int rc = walk_directory(path, &w, error)
+             ?: sha256_of(w.content.data, w.content.size, &file->digest, error)
+             ?: sha256_of(w.seen.data, w.seen.size, &file->seen, error);
     file->size += w.size;
     if (w.changed_ns > file->changed_ns)
         file->changed_ns = w.changed_ns;
@@ -429,12 +427,10 @@ static int match_pattern(struct files *f, struct cairn_error *error)
 {
     size_t skip = sizeof INPUT_GLOB - 1;
     struct str pattern = {f->name.data + skip, f->name.size - skip};
-    int rc = buf_check(&f->name, error);
-    if (!rc)
-        rc = buf_check(&f->directory, error);
-    if (!rc)
-        rc = glob_expand(f->directory.size ? f->directory.data : ".", pattern,
-                         &f->arena, &f->found, error);
+    int rc = buf_check(&f->name, error)
+             ?: buf_check(&f->directory, error)
+             ?: glob_expand(f->directory.size ? f->directory.data : ".", pattern,
+                            &f->arena, &f->found, error);
     if (!rc && !f->found.n && !f->unmatched.size)
         buf_str(&f->unmatched, pattern);
     f->next_found = 0;
@@ -471,9 +467,8 @@ static int next_name(struct files *f, struct cairn_error *error)
         if (f->what[0] == 'i' && text_is_files(declared)) {
             buf_clear(&f->joined);
             f->next_joined = 0;
-            int failed = text_expand(f->scope, declared, &f->joined, error);
-            if (!failed)
-                failed = buf_check(&f->joined, error);
+            int failed = text_expand(f->scope, declared, &f->joined, error)
+                             ?: buf_check(&f->joined, error);
             if (failed)
                 return failed;
             continue;
@@ -496,9 +491,7 @@ int files_step(struct files *f, struct cairn_error *error)
         return error_set(error, CAIRN_EWORKFLOW, "the name of an %s has a NUL in it",
                          f->what);
     set_path(&f->path, buf_view(&f->directory), buf_view(&f->name));
-    rc = buf_check(&f->name, error);
-    if (!rc)
-        rc = buf_check(&f->path, error);
+    rc = buf_check(&f->name, error) ?: buf_check(&f->path, error);
     return rc ? rc : 1;
 }
 
@@ -628,9 +621,8 @@ static int read_depfile(struct listing *list, const char *name, const char *path
                                name, path)
                    : error_sys(error, errno, "cannot look at its depfile %s", name);
     list->look->depfile_ns = timespec_ns(&st.st_ctim);
-    int rc = os_read_regular(path, DEPFILE_BYTES_MOST, &text, &why);
-    if (!rc)
-        rc = depfile_parse(buf_view(&text), &arena, &names, &why);
+    int rc = os_read_regular(path, DEPFILE_BYTES_MOST, &text, &why)
+                 ?: depfile_parse(buf_view(&text), &arena, &names, &why);
     if (!rc)
         list_named(list, directory, &names);
     else
@@ -645,9 +637,8 @@ static int list_depfile(struct listing *list, const struct scope *scope,
                         struct cairn_error *error)
 {
     struct buf directory = BUF_INIT, name = BUF_INIT, path = BUF_INIT;
-    int rc = task_directory(scope, &directory, error);
-    if (!rc)
-        rc = text_expand(scope, scope->def->depfile, &name, error);
+    int rc = task_directory(scope, &directory, error)
+                 ?: text_expand(scope, scope->def->depfile, &name, error);
     if (!rc) {
         set_path(&path, buf_view(&directory), buf_view(&name));
         rc =
@@ -801,11 +792,9 @@ int files_look(const struct asker *asker, bool inputs, struct arena *arena,
     struct file_look look;
     struct file_reader reader = {.digests = &asker->lookup->digests,
                                  .stop = asker->lookup->stop};
-    int rc = file_look_begin(&look, asker, inputs, error);
-    if (!rc)
-        rc = file_look_go_on(&look, &reader, error);
-    if (!rc)
-        rc = file_look_take(&look, arena, result, error);
+    int rc = file_look_begin(&look, asker, inputs, error)
+             ?: file_look_go_on(&look, &reader, error)
+             ?: file_look_take(&look, arena, result, error);
     file_look_release(&look);
     return rc;
 }

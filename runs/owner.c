@@ -177,9 +177,8 @@ int owner_acquire(struct cairn_store *store, struct str workflow, uint64_t *work
         struct holder holder = find_holder(store, id);
         return refuse_owned(&holder, workflow, error);
     }
-    rc = lock_or_name(store, workflow, id, error);
-    if (!rc)
-        rc = store_hold(store, offset_of(id), error);
+    rc = lock_or_name(store, workflow, id, error)
+             ?: store_hold(store, offset_of(id), error);
     if (rc)
         return rc;
     *workflow_id = id;

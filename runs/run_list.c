@@ -170,9 +170,8 @@ int cairn_run_look(struct cairn_store *store, uint64_t run, struct cairn_run_inf
     int rc = cairn_run_get(store, run, info, error);
     if ((rc != CAIRN_EDAMAGED && rc != CAIRN_EUSAGE) || store_malformed(store))
         return rc;
-    rc = run_row_get(&row, store, run, &arena, error);
-    if (!rc)
-        rc = fill_info(store, &row, NULL, info, error);
+    rc = run_row_get(&row, store, run, &arena, error)
+             ?: fill_info(store, &row, NULL, info, error);
     arena_release(&arena);
     return rc;
 }
@@ -233,9 +232,8 @@ int cairn_runs(struct cairn_store *store, const char *workflow,
         filter.limit = LARGEST_LIMIT;
     if (page && page->all)
         filter.limit = 0;
-    int rc = find_workflow(store, workflow, &filter, error);
-    if (!rc)
-        rc = store_each_run(store, &filter, collect_run, &lister, error);
+    int rc = find_workflow(store, workflow, &filter, error)
+                 ?: store_each_run(store, &filter, collect_run, &lister, error);
     if (!rc && total)
         rc = store_count_runs(store, &filter, total, error);
     for (size_t i = 0; i < lister.n && !rc; i++) {
@@ -269,9 +267,8 @@ static int count_waiting(struct cairn_store *store, const struct addition *one,
     struct arena arena = ARENA_INIT;
     struct name_list names;
     bool taken = false;
-    int rc = store_command_taken(store, one->id, &taken, error);
-    if (!rc)
-        rc = addition_tasks(one, &arena, &names, error);
+    int rc = store_command_taken(store, one->id, &taken, error)
+                 ?: addition_tasks(one, &arena, &names, error);
     for (size_t i = 0; !rc && i < names.n; i++)
         *n += !taken || map_get(&definition->by_id, names.at[i]) == MAP_NONE;
     arena_release(&arena);
@@ -307,9 +304,8 @@ int additions_waiting(struct cairn_store *store, uint64_t run, uint32_t *n,
     int rc = added_sum_get(store, run, &sum, error);
     if (rc <= 0)
         return rc;
-    rc = run_row_get(&row, store, run, &arena, error);
-    if (!rc)
-        rc = count_each(store, &row, n, error);
+    rc = run_row_get(&row, store, run, &arena, error)
+             ?: count_each(store, &row, n, error);
     arena_release(&arena);
     return rc;
 }

@@ -570,9 +570,8 @@ static int past_open(struct past *past, struct cairn_store *store, const char *i
                      struct cairn_error *error)
 {
     uint64_t seq;
-    int rc = checkpoint_find(store, id, &seq, error);
-    if (!rc)
-        rc = outcomes_rebuild(store, seq, &past->at, NULL, error);
+    int rc = checkpoint_find(store, id, &seq, error)
+                 ?: outcomes_rebuild(store, seq, &past->at, NULL, error);
     if (rc)
         return rc;
     rc = graph_load(store, &past->at.graph, &past->definition, &past->graph, error);

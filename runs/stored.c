@@ -95,9 +95,8 @@ static int definition_load(struct cairn_store *store, const struct digest *diges
                            struct definition *definition, struct cairn_error *error)
 {
     struct buf bytes = BUF_INIT;
-    int rc = store_get_object(store, digest, &bytes, error);
-    if (!rc)
-        rc = definition_decode(buf_view(&bytes), definition, error);
+    int rc = store_get_object(store, digest, &bytes, error)
+                 ?: definition_decode(buf_view(&bytes), definition, error);
     buf_release(&bytes);
     if (rc)
         error_context(error, "the stored definition of the run");
@@ -184,9 +183,8 @@ int result_load(struct cairn_store *store, const struct digest *digest,
                 struct arena *arena, struct result *result, struct cairn_error *error)
 {
     struct buf bytes = BUF_INIT;
-    int rc = store_get_object(store, digest, &bytes, error);
-    if (!rc)
-        rc = result_decode(arena, buf_view(&bytes), result, error);
+    int rc = store_get_object(store, digest, &bytes, error)
+                 ?: result_decode(arena, buf_view(&bytes), result, error);
     buf_release(&bytes);
     return rc;
 }
@@ -197,9 +195,8 @@ int generation_find_task(struct cairn_store *store, const struct run_row *row,
 {
     struct digest digest;
     struct definition definition;
-    int rc = run_graph(store, row, gen, &digest, error);
-    if (!rc)
-        rc = definition_load(store, &digest, &definition, error);
+    int rc = run_graph(store, row, gen, &digest, error)
+                 ?: definition_load(store, &digest, &definition, error);
     if (rc)
         return rc;
     *task = definition_find_task(&definition, str_of(id));
@@ -219,9 +216,8 @@ int stored_run_open(struct stored_run *stored, struct cairn_store *store, uint64
         sha256_free(sha);
         return rc;
     }
-    rc = run_row_get(&s.row, store, run, &s.arena, error);
-    if (!rc)
-        rc = run_trust(store, &s.row, error);
+    rc = run_row_get(&s.row, store, run, &s.arena, error)
+             ?: run_trust(store, &s.row, error);
     if (!rc) {
         rc = outcomes_recover(store, sha, s.row.run, &s.recovery, error);
         s.recovered = !rc;
@@ -297,9 +293,8 @@ static int put_homes(struct cairn_store *store, struct str here, const char *not
             buf_str(&text, home);
             buf_byte(&text, '\n');
         }
-    int rc = buf_check(&text, error);
-    if (!rc)
-        rc = store_set_setting(store, setting, text.data, error);
+    int rc =
+        buf_check(&text, error) ?: store_set_setting(store, setting, text.data, error);
     buf_release(&text);
     return rc;
 }
@@ -563,9 +558,8 @@ int cairn_run_params(struct cairn_store *store, uint64_t run,
     struct arena arena = ARENA_INIT;
     struct cairn_param *params = NULL;
     size_t n = 0;
-    int rc = run_row_get(&row, store, run, &arena, error);
-    if (!rc)
-        rc = read_params(row.params_text, &params, &n, error);
+    int rc = run_row_get(&row, store, run, &arena, error)
+                 ?: read_params(row.params_text, &params, &n, error);
     for (size_t i = 0; i < n && !rc; i++)
         if (each(context, params[i].name, params[i].value))
             break;
@@ -704,10 +698,9 @@ int workflow_stored(struct cairn_workflow **out, struct cairn_store *store,
     struct cairn_workflow *w = workflow_make();
     if (!w)
         return error_nomem(error);
-    int rc = run_trust(store, row, error);
-    if (!rc)
-        rc = states_graph_load(store, row->run, &row->graph, &w->definition, &w->graph,
-                               error);
+    int rc = run_trust(store, row, error)
+                 ?: states_graph_load(store, row->run, &row->graph, &w->definition,
+                                      &w->graph, error);
     if (rc) {
         cairn_workflow_free(w);
         return rc;

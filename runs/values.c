@@ -195,9 +195,7 @@ int values_parse(struct arena *arena, struct str text, struct key_value **out,
     if (text.len > LIMIT_VALUES_BYTES)
         return error_set(error, CAIRN_ELIMIT, "%zu bytes; at most %d can be set",
                          text.len, LIMIT_VALUES_BYTES);
-    int rc = refuse_nul(text, error);
-    if (!rc)
-        rc = read_entries(text, &found, error);
+    int rc = refuse_nul(text, error) ?: read_entries(text, &found, error);
     if (!rc) {
         struct entry *entries = (void *)found.data;
         size_t kept = drop_duplicates(entries, found.size / sizeof *entries);

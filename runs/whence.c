@@ -117,9 +117,8 @@ static int load_generation(struct whence *w, uint32_t gen)
     int rc = past_definition_load(&w->past, w->store, &w->row, gen, w->error);
     struct definition *d = &w->past.definition;
     if (!rc)
-        rc = moved_store_directory(w->store, &w->row, d->root, &root, w->error);
-    if (!rc)
-        rc = states_init(&w->none, w->past.graph.n_tasks, w->error);
+        rc = moved_store_directory(w->store, &w->row, d->root, &root, w->error)
+                 ?: states_init(&w->none, w->past.graph.n_tasks, w->error);
     if (!rc) {
         d->root = arena_str(&d->arena, buf_view(&root));
         rc = d->arena.failed ? error_nomem(w->error) : 0;
@@ -410,9 +409,7 @@ int cairn_whence(struct cairn_store *store, const char *path, bool all,
     struct whence w = {
         .store = store, .all = all, .each = each, .context = context, .error = error};
     const struct run_filter runs = {0};
-    int rc = find_place(str_of(path), &w.place, error);
-    if (!rc)
-        rc = look_at_file(&w, path);
+    int rc = find_place(str_of(path), &w.place, error) ?: look_at_file(&w, path);
     bool there = w.now.kind;
     if (!rc)
         rc = store_each_run(store, &runs, look_at_run, &w, error);

@@ -469,11 +469,9 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
         return error_set(error, CAIRN_EWORKFLOW,
                          "task `%s`: slots at most %d, nice at most 19", task->id,
                          LIMIT_JOBS);
-    int rc = check_service(task, error);
-    if (!rc)
-        rc = check_rounds(task, error);
-    if (!rc)
-        rc = check_artifacts(task, error);
+    int rc = check_service(task, error)
+             ?: check_rounds(task, error)
+             ?: check_artifacts(task, error);
     return rc ? rc : check_kind(task, error);
 }
 
@@ -535,9 +533,7 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
                       "twice, without `port`",
                       task->id, LIMIT_PORTS);
     if (!rc)
-        rc = copy_pools(d, def, task, error);
-    if (!rc)
-        rc = copy_needs(d, def, task, error);
+        rc = copy_pools(d, def, task, error) ?: copy_needs(d, def, task, error);
     if (!rc && task->foreach)
         rc = copy_foreach(d, def, task, error);
     if (!rc)

@@ -146,9 +146,8 @@ static int check_traps(const struct parser *p, const struct node *node,
 int expect_text(const struct parser *p, const struct node *node, const char *what,
                 struct str *out)
 {
-    int rc = expect_kind(p, node, what, NODE_TEXT, "text");
-    if (!rc)
-        rc = check_traps(p, node, what);
+    int rc =
+        expect_kind(p, node, what, NODE_TEXT, "text") ?: check_traps(p, node, what);
     if (rc)
         return rc;
     if (memchr(node->text.ptr, 0, node->text.len))

@@ -197,9 +197,8 @@ static int note_differences(const struct foreach_reading *r,
 {
     struct map recorded = MAP_INIT, present = MAP_INIT;
     struct difference added = {.n = 0}, gone = {.n = 0};
-    int rc = add_all(&recorded, r->key->values, r->key->n);
-    if (!rc)
-        rc = add_all(&present, now->names, now->n);
+    int rc = add_all(&recorded, r->key->values, r->key->n)
+                 ?: add_all(&present, now->names, now->n);
     if (!rc) {
         find_others(&recorded, now->names, now->n, &added);
         find_others(&present, r->key->values, r->key->n, &gone);
@@ -351,11 +350,9 @@ static int foreach_read_lines(struct foreach_reading *r, const struct node *node
     const struct foreach_key *recorded = recorded_key(r);
     if (recorded)
         return use_recorded(r, recorded);
-    rc = load_lines(r, node, &content);
-    if (!rc)
-        rc = split_lines(r, node, buf_view(&content));
-    if (!rc)
-        rc = foreach_check_found(r, node, "the file has no line that is not empty");
+    rc = load_lines(r, node, &content)
+         ?: split_lines(r, node, buf_view(&content))
+         ?: foreach_check_found(r, node, "the file has no line that is not empty");
     buf_release(&content);
     return rc;
 }
@@ -414,9 +411,8 @@ static int take_keys(struct parser *p, struct task_def *def, const struct node *
                                "`foreach` has more than %d keys", LIMIT_FOREACH_KEYS);
         struct foreach_key *key = &def->foreach[def->n_foreach];
         *key = (struct foreach_key){.source = FOREACH_LIST, .spec = STR("")};
-        rc = expect_key(p, node, "the name of a foreach key", &key->name);
-        if (!rc)
-            rc = foreach_check_name(p, node, node->text);
+        rc = expect_key(p, node, "the name of a foreach key", &key->name)
+                 ?: foreach_check_name(p, node, node->text);
         key->values = arena_take(&p->out->arena, n_rows, sizeof *key->values);
         if (!rc && !key->values)
             rc = out_of_memory(p);
@@ -452,9 +448,8 @@ static int take_tuple_value(struct parser *p, const struct task_def *def,
 {
     struct foreach_reading r = {.p = p, .def = def, .key = key, .node = node};
     struct str value = {NULL, 0};
-    int rc = read_expanded(p, node, "a value of `foreach`", def, &value);
-    if (!rc)
-        rc = foreach_check_size(&r, value, node->at);
+    int rc = read_expanded(p, node, "a value of `foreach`", def, &value)
+                 ?: foreach_check_size(&r, value, node->at);
     if (rc)
         return rc;
     int added = map_add(known, value, key->n, index);
@@ -597,9 +592,8 @@ static int read_value(struct picking *k, const struct node *node, bool include,
     struct foreach_key *key = &k->def->foreach[of];
     struct foreach_reading r = {.p = k->p, .def = k->def, .key = key, .node = node};
     struct str value;
-    int rc = read_expanded(k->p, node, "a value of `foreach`", k->def, &value);
-    if (!rc)
-        rc = foreach_check_size(&r, value, node->at);
+    int rc = read_expanded(k->p, node, "a value of `foreach`", k->def, &value)
+                 ?: foreach_check_size(&r, value, node->at);
     if (rc)
         return rc;
     *index = foreach_key_find(key, value);
@@ -808,9 +802,8 @@ static int foreach_pick(struct parser *p, struct task_def *def, const struct nod
         k.added[key].first = n[key] = def->foreach[key].n;
     int rc = where ? read_where(p, def, where, &k.where) : 0;
     if (!rc)
-        rc = read_choices(&k, p->exclude, false, &k.excluded, &k.n_excluded);
-    if (!rc)
-        rc = read_choices(&k, p->include, true, &included, &n_included);
+        rc = read_choices(&k, p->exclude, false, &k.excluded, &k.n_excluded)
+                 ?: read_choices(&k, p->include, true, &included, &n_included);
     for (uint32_t key = 0; key < def->n_foreach && !rc; key++)
         rc = finish_added(&k, key);
     if (!rc)
@@ -898,9 +891,9 @@ static int read_range(struct foreach_reading *r, const struct node *node)
                       "`range` takes the first and the last number, as in "
                       "[1, 8], and may take a step: [0, 100, 10]");
     if (!rc)
-        rc = expect_integer(r->p, node->first, "the first of `range`", any, &from);
-    if (!rc)
-        rc = expect_integer(r->p, node->first->next, "the last of `range`", any, &to);
+        rc = expect_integer(r->p, node->first, "the first of `range`", any, &from)
+                 ?: expect_integer(r->p, node->first->next, "the last of `range`", any,
+                                   &to);
     if (!rc && node->n == 3)
         rc = expect_integer(r->p, node->first->next->next, "the step of `range`", any,
                             &step);
@@ -964,9 +957,8 @@ static int read_from(struct foreach_reading *r, const struct list_nodes *nodes)
     struct bounds bounds = {1, LIMIT_TASKS};
     struct buf text = BUF_INIT;
     int64_t most = LIST_MOST;
-    int rc = expect_key(r->p, nodes->from, "`from`", &spec.task);
-    if (!rc)
-        rc = read_place(r, nodes, &spec);
+    int rc = expect_key(r->p, nodes->from, "`from`", &spec.task)
+                 ?: read_place(r, nodes, &spec);
     if (!rc && !task_id_is_good(spec.task))
         rc = diagnose(&r->p->diagnostic, nodes->from->at,
                       "`from` is the id of the task that makes the list");
@@ -1155,9 +1147,7 @@ static int read_key(struct parser *p, struct task_def *def, const struct node *n
     if (!rc && whole)
         rc = sheet_column_name(p, key->name, 0, &key->name);
     if (!rc)
-        rc = foreach_check_name(p, node, key->name);
-    if (!rc)
-        rc = foreach_take_key(p, def, node);
+        rc = foreach_check_name(p, node, key->name) ?: foreach_take_key(p, def, node);
     if (rc)
         return rc;
     rc = r.node->kind == NODE_LIST ? read_list(&r) : read_form(&r, where, whole);

@@ -237,11 +237,9 @@ int glob_expand(const char *root, struct str pattern, struct arena *arena,
                 struct glob_names *out, struct cairn_error *error)
 {
     struct glob_walk walk = {.root = root, .scratch = ARENA_INIT, .error = error};
-    int rc = glob_check(pattern, error);
-    if (!rc)
-        rc = walk_pattern(&walk, pattern);
-    if (!rc)
-        rc = keep_names(&walk, arena, out);
+    int rc = glob_check(pattern, error)
+             ?: walk_pattern(&walk, pattern)
+             ?: keep_names(&walk, arena, out);
     buf_release(&walk.from);
     buf_release(&walk.to);
     buf_release(&walk.path);

@@ -191,9 +191,8 @@ static int add_file(struct parser *p, const struct node *item, const struct node
     file->root = arena_text(arena, directory_of(path));
     if (arena->failed || p->out->arena.failed)
         return out_of_memory(p);
-    int rc = open_file(p, name, path.ptr, &index);
-    if (!rc)
-        rc = check_circle(p, name, p->options->included->files[index].real);
+    int rc = open_file(p, name, path.ptr, &index)
+                 ?: check_circle(p, name, p->options->included->files[index].real);
     if (rc)
         return rc;
     const struct included_file *found = &p->options->included->files[index];
@@ -221,19 +220,16 @@ static int read_one(struct parser *p, const struct node *item)
     struct str name;
     if (!file)
         return out_of_memory(p);
-    int rc = expect_map(p, item, "a file of `include`");
-    if (!rc)
-        rc = expect_keys(p, item, where, names, found, COUNT);
+    int rc = expect_map(p, item, "a file of `include`")
+                 ?: expect_keys(p, item, where, names, found, COUNT);
     if (!rc && (!found[FILE_NAME] || !found[AS]))
         rc = diagnose(&p->diagnostic, item->at,
                       "a file of `include` needs `file` and `as`, as in {file: "
                       "lint.yaml, as: lint}");
     if (!rc)
-        rc = expect_filled(p, found[FILE_NAME]->next, "`file`", &name);
-    if (!rc)
-        rc = expect_fixed(p, found[FILE_NAME]->next, "`file`", &name);
-    if (!rc)
-        rc = read_as(p, found[AS]->next, &file->scope);
+        rc = expect_filled(p, found[FILE_NAME]->next, "`file`", &name)
+             ?: expect_fixed(p, found[FILE_NAME]->next, "`file`", &name)
+             ?: read_as(p, found[AS]->next, &file->scope);
     if (found[NEEDS]) /* read when all tasks are there */
         file->needs = found[NEEDS]->next;
     if (!rc && found[PARAMS])

@@ -135,9 +135,8 @@ static int read_default_check(struct parser *p, const struct node *map)
     static const struct str names[COUNT] = {NAME("min"), NAME("warn")};
     const struct node *found[COUNT] = {NULL};
     struct where where = {"in `check` of `defaults`", {NULL, 0}};
-    int rc = expect_map(p, map, "`check`");
-    if (!rc)
-        rc = expect_keys(p, map, where, names, found, COUNT);
+    int rc = expect_map(p, map, "`check`")
+                 ?: expect_keys(p, map, where, names, found, COUNT);
     return rc ? rc : read_thresholds(p, found[MIN], found[WARN], &p->in->check);
 }
 
@@ -151,9 +150,8 @@ static int read_defaults(struct parser *p, const struct node *map)
 {
     const struct node *found[DEFAULT_KEYS] = {NULL};
     struct where where = {"in `defaults`", {NULL, 0}};
-    int rc = expect_map(p, map, "`defaults`");
-    if (!rc)
-        rc = expect_keys(p, map, where, default_keys, found, DEFAULT_KEYS);
+    int rc = expect_map(p, map, "`defaults`")
+                 ?: expect_keys(p, map, where, default_keys, found, DEFAULT_KEYS);
     if (!rc && found[TIMEOUT])
         rc =
             read_timeout(p, found[TIMEOUT]->next, &p->in->timeout_ms, &p->in->grace_ms);
@@ -185,9 +183,8 @@ enum { CHECK_MIN = 700, CHECK_WARN = 850 };
 static int read_name(struct parser *p, const struct node *node)
 {
     struct str name;
-    int rc = expect_key(p, node, "`name`", &name);
-    if (!rc)
-        rc = expect_fixed(p, node, "`name`", &name);
+    int rc =
+        expect_key(p, node, "`name`", &name) ?: expect_fixed(p, node, "`name`", &name);
     if (rc)
         return rc;
     for (size_t i = 0; i < name.len; i++)
@@ -307,9 +304,7 @@ static int read_templates(struct parser *p, const struct node *map)
     if (!rc && !p->in->templates)
         return out_of_memory(p);
     for (const struct node *key = map->first; key && !rc; key = key->next->next) {
-        rc = check_template_keys(p, key);
-        if (!rc)
-            rc = template_add(p, key);
+        rc = check_template_keys(p, key) ?: template_add(p, key);
     }
     return rc;
 }
@@ -440,11 +435,9 @@ static int read_addition(struct parser *p, const struct source *source,
     const struct diagnostic own = {source, p->diagnostic.error, &p->place};
     const struct node *root = NULL, *found[1] = {NULL};
     struct where where = {"among added tasks", {NULL, 0}};
-    int rc = yaml_read(&own, &p->scratch, &root);
-    if (!rc)
-        rc = expect_map(p, root, "an addition");
-    if (!rc)
-        rc = expect_keys(p, root, where, names, found, 1);
+    int rc = yaml_read(&own, &p->scratch, &root)
+             ?: expect_map(p, root, "an addition")
+             ?: expect_keys(p, root, where, names, found, 1);
     if (!rc && !found[0])
         rc = diagnose(&p->diagnostic, root->at,
                       "added tasks stand under `tasks`, as in {tasks: {NAME: {run: "
@@ -527,9 +520,8 @@ static int read_top(struct parser *p, const struct node *root)
     struct where where = {"at the top level", {NULL, 0}};
     for (size_t i = 0; i < TOP_KEYS; i++)
         names[i] = top_keys[i].name;
-    int rc = expect_map(p, root, "a workflow file");
-    if (!rc)
-        rc = expect_keys(p, root, where, names, found, TOP_KEYS);
+    int rc = expect_map(p, root, "a workflow file")
+                 ?: expect_keys(p, root, where, names, found, TOP_KEYS);
     if (rc)
         return rc;
     if (!found[TOP_NAME] && !p->in->parent)
@@ -624,19 +616,13 @@ int definition_parse(struct str text, const struct parse_options *options,
     struct parser p = {.options = options, .places_of = places_of, .out = out};
     p.diagnostic = (struct diagnostic){&p.source, error, &p.place};
     definition_init(out);
-    int rc = begin_parsing(&p, &own, text);
-    if (!rc)
-        rc = read_files(&p);
+    int rc = begin_parsing(&p, &own, text) ?: read_files(&p);
     if (!rc && !parse_is_good(&p))
         rc = CAIRN_EWORKFLOW;
     else if (rc && options->mistakes && options->mistakes->n < MISTAKES)
         parse_go_on(&p, rc);
     if (!rc)
-        rc = keep_messages(&p);
-    if (!rc)
-        rc = keep_files(&p);
-    if (!rc)
-        rc = definition_prepare(out, error);
+        rc = keep_messages(&p) ?: keep_files(&p) ?: definition_prepare(out, error);
     out->n_extended = p.n_extended;
     out->value_bytes = p.value_bytes;
     buf_release(&p.warnings);

@@ -59,16 +59,14 @@ int read_env(struct parser *p, const struct node *map, const struct task_def *de
     for (const struct node *key = map->first; key; key = key->next->next) {
         char what[128];
         struct key_value *entry = &env[count++];
-        rc = expect_key(p, key, "the name of an environment variable", &entry->key);
-        if (!rc)
-            rc = check_env_name(p, key, def);
+        rc = expect_key(p, key, "the name of an environment variable", &entry->key)
+                 ?: check_env_name(p, key, def);
         if (rc)
             return rc;
         snprintf(what, sizeof what, "`%.*s`", SHOWN(entry->key));
-        rc = expect_text(p, key->next, what, &entry->value);
-        if (!rc)
-            rc = check_string(p, key->next, entry->key, &entry->value, def,
-                              def ? IN_ENV : IN_WORKFLOW);
+        rc = expect_text(p, key->next, what, &entry->value)
+                 ?: check_string(p, key->next, entry->key, &entry->value, def,
+                                 def ? IN_ENV : IN_WORKFLOW);
         if (!rc)
             warn_of_env(p, key->next, entry->key, entry->value);
         if (rc)

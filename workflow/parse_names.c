@@ -87,9 +87,7 @@ static int read_names(const struct parser *p, const struct node *list, const cha
         return out_of_memory(p);
     snprintf(item_what, sizeof item_what, "a name in %s", what);
     for (const struct node *item = list->first; item && !rc; item = item->next) {
-        rc = expect_key(p, item, item_what, &out->names[out->n++]);
-        if (!rc)
-            rc = check(p, item);
+        rc = expect_key(p, item, item_what, &out->names[out->n++]) ?: check(p, item);
     }
     if (rc)
         return rc;

@@ -483,9 +483,7 @@ int check_text(struct parser *p, const struct node *node, struct str *text,
     int rc = definition_text(p->out, *text, false, &template, &wrong);
     if (rc)
         return rc == CAIRN_ENOMEM ? out_of_memory(p) : refuse_wrong(&c, &wrong);
-    rc = check_pieces(&c, template);
-    if (!rc)
-        rc = measure_text(&c, template, &known);
+    rc = check_pieces(&c, template) ?: measure_text(&c, template, &known);
     if (size)
         *size = known;
     return rc;
@@ -502,9 +500,8 @@ int read_expanded(struct parser *p, const struct node *node, const char *what,
     rc = check_text(p, node, out, def, def ? IN_FOREACH : IN_INCLUDE, NULL);
     if (rc)
         return rc;
-    rc = definition_text(p->out, *out, false, &template, NULL);
-    if (!rc)
-        rc = template_expand(template, known_value, p, &text, NULL);
+    rc = definition_text(p->out, *out, false, &template, NULL)
+             ?: template_expand(template, known_value, p, &text, NULL);
     if (!rc)
         *out = arena_str(&p->out->arena, buf_view(&text));
     buf_release(&text);
@@ -621,9 +618,8 @@ int read_where(struct parser *p, const struct task_def *def, const struct node *
     const struct text_template *template;
     struct expression_error wrong = {0};
     struct str text;
-    int rc = expect_filled(p, node, "`where`", &text);
-    if (!rc)
-        rc = unwrap_condition(p, node, "where", &text);
+    int rc = expect_filled(p, node, "`where`", &text)
+                 ?: unwrap_condition(p, node, "where", &text);
     if (rc)
         return rc;
     struct checking c = {

@@ -85,9 +85,8 @@ static int read_shell_text(struct parser *p, const struct node *node, const char
     char what[64];
     struct str text;
     snprintf(what, sizeof what, "`%s`", key);
-    int rc = expect_filled(p, node, what, &text);
-    if (!rc)
-        rc = refuse_references(p, node, key, &text);
+    int rc =
+        expect_filled(p, node, what, &text) ?: refuse_references(p, node, key, &text);
     if (!rc && text.len > LIMIT_ENV_STRING) {
         snprintf(what, sizeof what, "the text of `%s`", key);
         rc = too_long(p, node->at, what);
@@ -128,9 +127,8 @@ static int read_run(struct parser *p, struct task_def *def, const struct node *n
                         "`run` is one text for the shell: for several commands write a "
                         "block with `run: |`, for one command with its arguments "
                         "`exec: [cmd, \"arg 1\"]`");
-    int rc = expect_filled(p, node, "`run`", &def->run);
-    if (!rc)
-        rc = refuse_references(p, node, "run", &def->run);
+    int rc = expect_filled(p, node, "`run`", &def->run)
+                 ?: refuse_references(p, node, "run", &def->run);
     if (!rc && def->run.len > LIMIT_ENV_STRING)
         rc = too_long(p, node->at, "the text of `run`");
     if (!rc && def->n_shell)
@@ -158,9 +156,8 @@ static int read_exec(struct parser *p, struct task_def *def, const struct node *
         return out_of_memory(p);
     for (const struct node *item = node->first; item && !rc; item = item->next) {
         struct str *argument = &def->argv[def->n_argv++];
-        rc = expect_text(p, item, "an argument of `exec`", argument);
-        if (!rc)
-            rc = check_string(p, item, STR(""), argument, def, IN_EXEC);
+        rc = expect_text(p, item, "an argument of `exec`", argument)
+                 ?: check_string(p, item, STR(""), argument, def, IN_EXEC);
         if (!rc && def->n_argv == 1 && argument->len == 0)
             rc = diagnose(&p->diagnostic, item->at, "the command is empty");
     }
@@ -173,9 +170,8 @@ static int read_external(struct parser *p, struct task_def *def,
                          const struct node *node)
 {
     size_t size = 0;
-    int rc = expect_filled(p, node, "`external`", &def->external);
-    if (!rc)
-        rc = check_text(p, node, &def->external, def, IN_TASK, &size);
+    int rc = expect_filled(p, node, "`external`", &def->external)
+                 ?: check_text(p, node, &def->external, def, IN_TASK, &size);
     if (!rc && (size > LIMIT_TEXT_BYTES || def->external.len > LIMIT_TEXT_BYTES))
         rc = diagnose_as(&p->diagnostic, CAIRN_ELIMIT, node->at,
                          "the text of `external` is longer than %d bytes; put it "
@@ -213,9 +209,8 @@ static int read_check(struct parser *p, struct task_def *def, const struct node 
             rc = diagnose(&p->diagnostic, node->at,
                           "`check` needs `run`, as in {run: ./test, min: 0.7}");
         if (!rc)
-            rc = read_thresholds(p, found[MIN], found[WARN], &thresholds);
-        if (!rc)
-            rc = read_shell_text(p, found[RUN]->next, "run", &def->check);
+            rc = read_thresholds(p, found[MIN], found[WARN], &thresholds)
+                     ?: read_shell_text(p, found[RUN]->next, "run", &def->check);
     }
     def->check_min_permille = thresholds.min;
     def->check_warn_permille = thresholds.warn;
@@ -377,9 +372,8 @@ static int read_pattern(struct parser *p, const struct task_def *def,
         rc = diagnose(&p->diagnostic, node->at,
                       "an input is a name, or a pattern as in {glob: \"src/*.c\"}");
     if (!rc)
-        rc = expect_filled(p, found[0]->next, "`glob`", &pattern);
-    if (!rc)
-        rc = check_text(p, found[0]->next, &pattern, def, IN_TASK, NULL);
+        rc = expect_filled(p, found[0]->next, "`glob`", &pattern)
+                 ?: check_text(p, found[0]->next, &pattern, def, IN_TASK, NULL);
     if (!rc && glob_check(pattern, &inner))
         rc = diagnose(&p->diagnostic, found[0]->next->at, "%s", inner.text);
     if (rc)
@@ -605,9 +599,8 @@ static int read_repeat(struct parser *p, struct task_def *def, const struct node
                       "`repeat` needs `until` and `max`, as in {until: outputs.left == "
                       "0, max: 10, delay: 5s}");
     if (!rc)
-        rc = read_until(p, def, found[UNTIL]->next);
-    if (!rc)
-        rc = expect_integer(p, found[MAX]->next, "`max`", bounds, &max);
+        rc = read_until(p, def, found[UNTIL]->next)
+                 ?: expect_integer(p, found[MAX]->next, "`max`", bounds, &max);
     if (!rc && found[DELAY])
         rc =
             expect_duration(p, found[DELAY]->next, "`delay`", 0, &def->repeat.delay_ms);
@@ -984,11 +977,9 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
 {
     struct task_def *def = &p->out->defs[index];
     const struct node *found[KEYS] = {NULL};
-    int rc = extend_task(p, node, &node);
-    if (!rc)
-        rc = find_keys(p, (struct where){"task", def->id}, node, found);
-    if (!rc)
-        rc = parse_go_on(p, choose_kind(p, def, found));
+    int rc = extend_task(p, node, &node)
+             ?: find_keys(p, (struct where){"task", def->id}, node, found)
+             ?: parse_go_on(p, choose_kind(p, def, found));
     if (rc) {
         def->members = 1;
         return rc;
@@ -1004,9 +995,8 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
     if (!rc && found[PARAMS] && !found[CWD])
         rc = check_inherited(p, found[PARAMS], def, p->in->cwd);
     if (!rc)
-        rc = read_keys(p, def, found, CWD, NEEDS);
-    if (!rc)
-        rc = parse_go_on(p, settle_reuse(p, def, found[REUSE]));
+        rc = read_keys(p, def, found, CWD, NEEDS)
+                 ?: parse_go_on(p, settle_reuse(p, def, found[REUSE]));
     if (!rc)
         p->nodes[index] = (struct task_nodes){.task = node,
                                               .needs = value_of(found[NEEDS]),

@@ -359,9 +359,7 @@ static int read_table(struct sheet_reading *s)
     struct cairn_error inner = {0};
     struct table_source source = {
         .form = s->nodes->form, .most = LIMIT_TASKS, .texts = &p->scratch};
-    int rc = read_columns(s, &source);
-    if (!rc)
-        rc = load_sheet(s, &source.text);
+    int rc = read_columns(s, &source) ?: load_sheet(s, &source.text);
     if (rc)
         return rc;
     rc = table_read(&source, &s->table, &inner);
@@ -466,9 +464,7 @@ int foreach_read_sheet(struct foreach_reading *r, const struct sheet_nodes *node
     if (rc)
         return rc;
     if (s->table.n_rows) {
-        rc = name_columns(s);
-        if (!rc)
-            rc = find_key_column(s);
+        rc = name_columns(s) ?: find_key_column(s);
     }
     if (!rc && s->table.n_rows)
         rc = fill_key(s);

@@ -222,9 +222,8 @@ int workflow_read(struct cairn_workflow **out, const char *path,
     struct cairn_workflow *w = workflow_make();
     if (!w)
         return error_nomem(error);
-    int rc = read_source(w, path, error);
-    if (!rc)
-        rc = begin_load(w, path, params, n_params, error);
+    int rc =
+        read_source(w, path, error) ?: begin_load(w, path, params, n_params, error);
     return hand_over(out, w, rc);
 }
 
@@ -247,11 +246,9 @@ int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t l
     buf_add(&w->source, text, length);
     w->file = strdup("");
     w->root = working_directory();
-    int rc = buf_check(&w->source, error);
-    if (!rc)
-        rc = begin_load(w, name, params, n_params, error);
-    if (!rc)
-        rc = workflow_parse_source(w, NULL, error);
+    int rc = buf_check(&w->source, error)
+             ?: begin_load(w, name, params, n_params, error)
+             ?: workflow_parse_source(w, NULL, error);
     return hand_over(out, w, rc);
 }
 
@@ -287,9 +284,8 @@ int cairn_workflow_mistakes(const char *path, const struct cairn_param *params,
     struct mistakes *mistakes = calloc(1, sizeof *mistakes);
     if (!mistakes)
         return error_nomem(error);
-    int rc = workflow_read(&w, path, params, n_params, &local);
-    if (!rc)
-        rc = find_mistakes(w, mistakes, &local);
+    int rc = workflow_read(&w, path, params, n_params, &local)
+                 ?: find_mistakes(w, mistakes, &local);
     if (rc && mistakes->n == 0)
         mistakes->list[mistakes->n++].error = local;
     if (rc)

@@ -678,9 +678,7 @@ static int open_collection(struct node_builder *builder, enum node_kind kind,
     node->at = at;
     node->size = node->height = 1;
     struct str name;
-    rc = add_anchor(builder, anchor, node, &name);
-    if (!rc)
-        rc = attach_node(builder, node);
+    rc = add_anchor(builder, anchor, node, &name) ?: attach_node(builder, node);
     builder->levels[builder->depth++] = (struct level){.node = node, .anchor = name};
     return rc;
 }
@@ -752,10 +750,9 @@ int yaml_read(const struct diagnostic *diagnostic, struct arena *arena,
                                    .arena = arena,
                                    .last = source_position(source, source->text.len)};
     yaml_parser_t parser;
-    int rc = yaml_text_check(diagnostic);
-    if (!rc)
-        rc = yaml_text_prepare(&builder.text, diagnostic->source->text, arena,
-                               diagnostic->error);
+    int rc = yaml_text_check(diagnostic)
+                 ?: yaml_text_prepare(&builder.text, diagnostic->source->text, arena,
+                                      diagnostic->error);
     if (rc)
         return rc;
     if (!yaml_parser_initialize(&parser))

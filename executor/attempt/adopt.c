@@ -266,9 +266,8 @@ static int take_over(struct engine *e, struct past_definition *past,
     job->started_ns = keeper->started_ns ? keeper->started_ns : loop_utc_ns(e);
     job->capture_open =
         !capture_attempt_open(&job->capture, &keeper->id, intent.merged, NULL);
-    rc = jobs_adopt(e, job, keeper, edited, error);
-    if (!rc)
-        rc = find_what_it_read(e, job, keeper->inputs, error);
+    rc = jobs_adopt(e, job, keeper, edited, error)
+             ?: find_what_it_read(e, job, keeper->inputs, error);
     if (!rc && orphan->row.gen != e->run.row.gen)
         rc = close_old_row(e, orphan, "taken over", error);
     if (rc)

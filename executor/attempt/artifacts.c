@@ -77,9 +77,8 @@ static int put_names(struct engine *e, const struct artifact_names *names,
                                              .context = &left};
     if (!taken)
         return error_nomem(error);
-    int rc = snapshot_take(&request, &snapshot, error);
-    if (!rc)
-        rc = check_whole(names, taken, &left, error);
+    int rc = snapshot_take(&request, &snapshot, error)
+                 ?: check_whole(names, taken, &left, error);
     if (!rc)
         ending->artifacts = snapshot.digest;
     saving_hold_content(e, &snapshot.stage.locked);
@@ -95,9 +94,8 @@ static int store_all(struct engine *e, struct ending *ending, struct cairn_error
                           .attempt = ending->row.number};
     struct scope scope = lookup_scope(&asker);
     struct artifact_names names;
-    int rc = artifacts_find(&scope, &names, error);
-    if (!rc)
-        rc = tell_missing(e, asker.task, &names, error);
+    int rc = artifacts_find(&scope, &names, error)
+                 ?: tell_missing(e, asker.task, &names, error);
     if (!rc && names.n)
         rc = put_names(e, &names, ending, error);
     artifact_names_release(&names);

@@ -199,9 +199,8 @@ static int look_at_inputs(const struct asker *asker, struct arena *arena,
     struct file_look look;
     struct file_reader reader = {.digests = &asker->lookup->digests,
                                  .stop = asker->lookup->stop};
-    int rc = file_look_begin(&look, asker, true, error);
-    if (!rc)
-        rc = file_look_go_on(&look, &reader, error);
+    int rc = file_look_begin(&look, asker, true, error)
+                 ?: file_look_go_on(&look, &reader, error);
     if (!rc)
         rc = file_look_take(&look, arena, result, error);
     else if (look.failed)

@@ -178,9 +178,8 @@ static int run_here(struct engine *e, struct job *job, struct cairn_error *error
     struct cairn_attempt *call;
     enum cairn_outcome outcome;
     struct cairn_error why = {0};
-    int rc = find_needs(e, job->intent.task, &scratch, &order, &why);
-    if (!rc)
-        rc = call_run(e->calls.threads, &order, &call, &outcome, &why);
+    int rc = find_needs(e, job->intent.task, &scratch, &order, &why)
+                 ?: call_run(e->calls.threads, &order, &call, &outcome, &why);
     arena_release(&scratch);
     if (rc)
         return call_ended(e, job, CAIRN_FAILED, NULL, why.text, error);
@@ -195,9 +194,8 @@ static int run_elsewhere(struct engine *e, struct job *job, struct cairn_error *
     struct cairn_error why = {0};
     struct cairn_attempt *call = NULL;
     int64_t timeout_ms = graph_def(e->request.graph, job->intent.task)->timeout_ms;
-    int rc = find_needs(e, job->intent.task, &scratch, &order, &why);
-    if (!rc)
-        rc = call_start(e->calls.threads, &order, &call, &why);
+    int rc = find_needs(e, job->intent.task, &scratch, &order, &why)
+                 ?: call_start(e->calls.threads, &order, &call, &why);
     arena_release(&scratch);
     if (rc)
         return call_ended(e, job, CAIRN_FAILED, NULL, why.text, error);

@@ -203,9 +203,7 @@ static int submit_job(struct engine *e, struct job *job, struct cairn_error *err
     uint32_t index = job_index(&e->jobs, job);
     job->request.stdout_fd = job->capture.fd[0];
     job->request.stderr_fd = job->capture.fd[job_streams(job) - 1];
-    int rc = order_sign(job, error);
-    if (!rc)
-        rc = job_pipes_open(e, job, error);
+    int rc = order_sign(job, error) ?: job_pipes_open(e, job, error);
     if (rc)
         return rc;
     jobs_stamp(e, job);
@@ -258,9 +256,7 @@ int launch_task(struct engine *e, struct job *job, struct buf *why)
 int launch_looked_at(struct engine *e, struct job *job, struct buf *why)
 {
     struct cairn_error error = {0};
-    int rc = made_check_inputs(e, job, why);
-    if (!rc)
-        rc = prepare_attempt(e, job, why);
+    int rc = made_check_inputs(e, job, why) ?: prepare_attempt(e, job, why);
     if (rc)
         return rc;
     before_look(e, job->intent.task, job->intent.attempt);

@@ -159,9 +159,7 @@ int engine_start_ready(struct engine *e, struct cairn_error *error)
     enum { CALL_BUDGET_NS = 5000000 };
     int64_t start_ns = 0;
     struct start_queue *queue;
-    int rc = start_all_looked_at(e, error);
-    if (!rc)
-        rc = drop_unwanted(e, error);
+    int rc = start_all_looked_at(e, error) ?: drop_unwanted(e, error);
     while (!rc && (queue = next_start(e))) {
         struct intent intent = start_queue_take(queue);
         bool call = intent_is_call(e, &intent);

@@ -139,9 +139,8 @@ static int start_check(struct engine *e, struct job *job, struct buf *why)
     struct cairn_error error = {0};
     struct asker asker = job_asker(e, job);
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
-    int rc = launch_describe(&asker, def->check, &job->arena, &action, &error);
-    if (!rc)
-        rc = inputs_open(e, job, &error);
+    int rc = launch_describe(&asker, def->check, &job->arena, &action, &error)
+                 ?: inputs_open(e, job, &error);
     if (rc) {
         buf_text(why, error.text);
         return rc;

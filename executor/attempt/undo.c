@@ -157,9 +157,8 @@ int undo_launch(struct engine *e, struct job *job, struct buf *why)
     struct undo_action action = {0};
     struct cairn_error trouble = {0};
     arena_release(&job->arena);
-    int rc = find_action(e, job, &action, &trouble);
-    if (!rc)
-        rc = follow_project(e, job, &action, &trouble);
+    int rc = find_action(e, job, &action, &trouble)
+                 ?: follow_project(e, job, &action, &trouble);
     if (rc) {
         buf_text(why, trouble.text);
         return rc;

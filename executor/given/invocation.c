@@ -242,9 +242,7 @@ static int add_files(struct strings *s, const struct scope *scope, struct str te
                      struct cairn_error *error)
 {
     struct buf lines = BUF_INIT;
-    int rc = text_expand(scope, text, &lines, error);
-    if (!rc)
-        rc = buf_check(&lines, error);
+    int rc = text_expand(scope, text, &lines, error) ?: buf_check(&lines, error);
     for (size_t at = 0; !rc && at < lines.size;) {
         const char *end = memchr(lines.data + at, '\n', lines.size - at);
         size_t n = end ? (size_t)(end - lines.data) - at : lines.size - at;
@@ -457,9 +455,7 @@ static int finish_strings(struct strings *s, int rc, struct buf *why)
     if (!rc && s->to->text.failed)
         rc = CAIRN_ENOMEM;
     if (!rc)
-        rc = check_lengths(s, why);
-    if (!rc)
-        rc = make_vectors(s);
+        rc = check_lengths(s, why) ?: make_vectors(s);
     free(s->offset);
     if (rc == CAIRN_ENOMEM)
         buf_text(why, "out of memory");
@@ -507,9 +503,7 @@ int invocation_make_action(struct invocation *to, const struct invocation_of *of
     for (uint32_t i = 0; i < action->n_env && !rc; i++)
         rc = add_variable(&s, action->env[i].key, action->env[i].value);
     if (!rc)
-        rc = add_secrets(&s, action->secrets, action->n_secrets);
-    if (!rc)
-        rc = add_told(&s);
+        rc = add_secrets(&s, action->secrets, action->n_secrets) ?: add_told(&s);
     s.n_env = s.n;
     if (!rc)
         rc = add_shell(&s, action->shell, action->n_shell, action->text);

@@ -397,13 +397,10 @@ static int load_view(struct attempt_view *v, const char *task, uint32_t attempt,
         .view = v, .wanted = attempt, .round = 1, .next_round = 1, .error = error};
     struct digest graph;
     /* What it says is going to be executed. */
-    int rc = store_check_keyed(v->store, v->run.row.run, v->run.row.keyed, error);
-    if (!rc)
-        rc = find_attempt(&finder, task);
-    if (!rc)
-        rc = run_graph(v->store, &v->run.row, v->gen, &graph, error);
-    if (!rc)
-        rc = graph_load(v->store, &graph, &v->definition, &v->graph, error);
+    int rc = store_check_keyed(v->store, v->run.row.run, v->run.row.keyed, error)
+             ?: find_attempt(&finder, task)
+             ?: run_graph(v->store, &v->run.row, v->gen, &graph, error)
+             ?: graph_load(v->store, &graph, &v->definition, &v->graph, error);
     if (rc)
         return rc;
     v->lookup = (struct lookup){.graph = &v->graph,
@@ -414,9 +411,7 @@ static int load_view(struct attempt_view *v, const char *task, uint32_t attempt,
     if (v->task >= v->graph.n_tasks)
         return error_set(error, CAIRN_EDAMAGED,
                          "the definition of the attempt has no such task");
-    rc = load_states(v, finder.checkpoint, &graph, error);
-    if (!rc)
-        rc = load_status(v, error);
+    rc = load_states(v, finder.checkpoint, &graph, error) ?: load_status(v, error);
     v->lookup.run_status = v->run_status[0] ? v->run_status : NULL;
     v->asker =
         (struct asker){.lookup = &v->lookup, .task = v->task, .attempt = v->attempt};
@@ -758,16 +753,12 @@ static int write_script(struct maker *m)
 static int make_shell(struct maker *m)
 {
     struct environments environments;
-    int rc = refuse_kind(m);
-    if (!rc)
-        rc = load_secrets(m);
-    if (!rc)
-        rc = task_directory(&m->scope, &m->shell->directory, m->error);
-    if (!rc)
-        rc = environments_read(&environments, &m->view->definition, &m->shell->arena,
-                               m->error);
-    if (!rc)
-        rc = make_invocation(m, &environments);
+    int rc = refuse_kind(m)
+             ?: load_secrets(m)
+             ?: task_directory(&m->scope, &m->shell->directory, m->error)
+             ?: environments_read(&environments, &m->view->definition, &m->shell->arena,
+                                  m->error)
+             ?: make_invocation(m, &environments);
     if (rc)
         return rc;
     fill_texts(m);

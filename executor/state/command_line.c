@@ -298,9 +298,8 @@ int command_line_make(struct engine *e, struct job *job, struct buf *why)
     struct scope scope = lookup_scope(&asker);
     struct invocation_of of = prepare(e, job, &paths);
     of.scope = &scope;
-    int rc = tell_ports(e, job, &of.told, why);
-    if (!rc)
-        rc = invocation_make(&job->given, &of, why);
+    int rc =
+        tell_ports(e, job, &of.told, why) ?: invocation_make(&job->given, &of, why);
     if (!rc)
         fill_request(job);
     return rc;
@@ -311,9 +310,8 @@ int command_line_make_action(struct engine *e, struct job *job,
 {
     struct told_paths paths;
     struct invocation_of of = prepare(e, job, &paths);
-    int rc = tell_ports(e, job, &of.told, why);
-    if (!rc)
-        rc = invocation_make_action(&job->given, &of, action, why);
+    int rc = tell_ports(e, job, &of.told, why)
+                 ?: invocation_make_action(&job->given, &of, action, why);
     if (!rc)
         fill_request(job);
     return rc;

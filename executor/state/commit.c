@@ -77,11 +77,9 @@ int put_attempt(struct engine *e, struct ending *ending, uint64_t turn,
 {
     struct attempt_row *row = &ending->row;
     struct digest out, err, result_digest;
-    int rc = put_captured(e, ending, 0, &out, error);
-    if (!rc)
-        rc = put_captured(e, ending, 1, &err, error);
-    if (!rc)
-        rc = put_times(e, ending, &err, error);
+    int rc = put_captured(e, ending, 0, &out, error)
+             ?: put_captured(e, ending, 1, &err, error)
+             ?: put_times(e, ending, &err, error);
     row->outputs = (struct str){NULL, 0};
     if (!rc && ending->result.size) {
         rc = store_put_object(e->request.store, buf_view(&ending->result),
@@ -359,9 +357,8 @@ static int close_queued(struct engine *e, const struct start_queue *queue,
  * interrupted ones. */
 static int close_intents(struct engine *e, struct cairn_error *error)
 {
-    int rc = close_queued(e, &e->starts.queue, error);
-    if (!rc)
-        rc = close_queued(e, &e->starts.calls, error);
+    int rc = close_queued(e, &e->starts.queue, error)
+                 ?: close_queued(e, &e->starts.calls, error);
     for (uint32_t i = 0; i < e->starts.dropped.n && !rc; i++)
         rc = close_intent(e, &e->starts.dropped.at[i], error);
     return rc;
@@ -535,9 +532,8 @@ static int look_at_left(struct engine *e, struct ending *ending,
     if (!rc && ending->result.size)
         rc = result_decode(&arena, buf_view(&ending->result), &known, &why);
     if (!rc)
-        rc = find_left(&files, &known, ending->row.started_ns, &left, &why);
-    if (!rc)
-        rc = result_encode(&left, &ending->left, &why);
+        rc = find_left(&files, &known, ending->row.started_ns, &left, &why)
+                 ?: result_encode(&left, &ending->left, &why);
     files_release(&files);
     free(left.outputs);
     arena_release(&arena);
@@ -576,9 +572,8 @@ int put_left_by_gone(struct engine *e, const struct attempt_row *row,
     struct result known = {0}, left = {0};
     struct files files;
     struct cairn_error why = {0};
-    int rc = files_begin(&files, &scope, false, &why);
-    if (!rc)
-        rc = find_left(&files, &known, row->started_ns, &left, &why);
+    int rc = files_begin(&files, &scope, false, &why)
+                 ?: find_left(&files, &known, row->started_ns, &left, &why);
     for (uint32_t i = 0; i < left.n_outputs && !rc; i++)
         rc = put_made_file(e, &scope, NODE_NONE, old->id[row->task], &left.outputs[i],
                            error);
@@ -593,9 +588,8 @@ int engine_transact(struct engine *e, int wait_ms,
                     struct cairn_error *error)
 {
     struct run_stream before = e->saving.stream;
-    int rc = look_at_all_left(e, error);
-    if (!rc)
-        rc = store_begin(e->request.store, wait_ms, error);
+    int rc =
+        look_at_all_left(e, error) ?: store_begin(e->request.store, wait_ms, error);
     if (rc)
         return rc;
     rc = store_end(e->request.store, put(e, error), error);
@@ -675,9 +669,7 @@ int engine_commit(struct engine *e, struct cairn_error *error)
 static int put_end(struct engine *e, struct cairn_error *error)
 {
     turn_discard_intents(e);
-    int rc = put_turn(e, error);
-    if (!rc)
-        rc = close_intents(e, error);
+    int rc = put_turn(e, error) ?: close_intents(e, error);
     if (!rc && e->saving.stream.chain.tail_bytes)
         rc = saving_put_full(e, error);
     if (!rc)

@@ -228,9 +228,8 @@ static int open_threads(struct engine *e, struct cairn_error *error)
     struct look_threads *threads = NULL;
     if (e->looks.threads)
         return 0;
-    int rc = look_threads_open(&threads, &e->progress.lookup.digests, error);
-    if (!rc)
-        rc = loop_watch(e, look_threads_fd(threads), WATCH_LOOKS, error);
+    int rc = look_threads_open(&threads, &e->progress.lookup.digests, error)
+                 ?: loop_watch(e, look_threads_fd(threads), WATCH_LOOKS, error);
     if (rc)
         look_threads_close(threads);
     else
@@ -400,10 +399,9 @@ int looks_for_command(struct engine *e, uint64_t command, const struct asker *as
         return take_of_command(e, arena, result, error);
     if (e->looks.command)
         forget_command(e);
-    int rc = file_look_begin(&files, asker, false, error);
-    if (!rc)
-        rc = look_at_files(e, &files, LOOK_OF_COMMAND, &e->looks.of_command, &first,
-                           error);
+    int rc = file_look_begin(&files, asker, false, error)
+                 ?: look_at_files(e, &files, LOOK_OF_COMMAND, &e->looks.of_command,
+                                  &first, error);
     if (rc == LOOK_WAITS) {
         e->looks.command = command;
         return rc;

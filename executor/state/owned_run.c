@@ -183,9 +183,7 @@ static int refuse_secret(const struct engine *e, struct cairn_error *error)
         task++;
     if (task < g->n_tasks)
         redact_text(redactor, str_of(g->id[task]), &id);
-    int rc = name_withdrawal(e, &withdrawal, error);
-    if (!rc)
-        rc = buf_check(&id, error);
+    int rc = name_withdrawal(e, &withdrawal, error) ?: buf_check(&id, error);
     if (!rc && withdrawal.size)
         rc = error_set(error, CAIRN_EWORKFLOW,
                        "the value of a secret is in tasks that were added to the run: "
@@ -236,9 +234,9 @@ static int put_graph(struct engine *e, bool as_stored, struct cairn_error *error
     e->run.row.tasks = e->request.graph->n_tasks;
     if (!rc)
         rc = store_put_run_graph(e->request.store, e->run.row.run, e->run.row.gen,
-                                 &e->run.row.graph, error);
-    if (!rc)
-        rc = secrets_declare(e->request.store, &e->request.workflow->definition, error);
+                                 &e->run.row.graph, error)
+                 ?: secrets_declare(e->request.store, &e->request.workflow->definition,
+                                    error);
     return rc ? rc
               : parse_cache_note(e->request.workflow, e->request.store, &e->run.row,
                                  error);
@@ -277,10 +275,9 @@ int owned_run_put_row(struct engine *e, struct cairn_error *error)
         e->run.row.started_ns = loop_utc_ns(e);
         e->run.row.from_run = s->recorded.from_run;
         e->run.row.from_seq = s->recorded.from_seq;
-        rc = store_add_run(e->request.store, &e->run.row, error);
-        if (!rc)
-            rc = run_put_given(e->request.store, &e->run.row, e->request.workflow,
-                               error);
+        rc = store_add_run(e->request.store, &e->run.row, error)
+                 ?: run_put_given(e->request.store, &e->run.row, e->request.workflow,
+                                  error);
     } else if (!rc && new_generation(s))
         e->run.row.gen++;
     if (!rc)

@@ -70,9 +70,8 @@ static int use_past_durations(struct engine *e, struct cairn_error *error)
     if (!d.ms)
         return error_nomem(error);
     rc = store_each_run_attempt(e->request.store, p.run, p.gen, false, note_duration,
-                                &d, error);
-    if (!rc)
-        rc = graph_weigh(&e->request.workflow->graph, d.ms, error);
+                                &d, error)
+             ?: graph_weigh(&e->request.workflow->graph, d.ms, error);
     free(d.ms);
     return rc;
 }
@@ -264,11 +263,9 @@ int progress_open(struct engine *e, struct skip_list *early, struct cairn_error 
     if (!rc && e->request.store && e->jobs.limit > 1)
         rc = use_past_durations(e, error);
     if (!rc)
-        rc = open_scheduling(e, early, error);
-    if (!rc)
-        rc = note_referred(e, error);
-    if (!rc)
-        rc = note_makers(e, error);
+        rc = open_scheduling(e, early, error)
+             ?: note_referred(e, error)
+             ?: note_makers(e, error);
     if (!rc && e->request.retries)
         rc = take_retries(e, e->request.retries, error);
     if (!rc)

@@ -181,11 +181,11 @@ static int needs_numbers(const struct machine *m, const struct instruction *i,
     struct buf text = BUF_INIT;
     struct shown name = source_of(m->expression, operand);
     value_append(&operand->value, &text);
-    int rc = buf_check(&text, m->error);
-    if (!rc)
-        rc = error_set(m->error, CAIRN_EWORKFLOW, "`%.*s` needs numbers: %s is `%s`",
-                       (int)i->length, m->expression->text.ptr + i->at, name.text,
-                       expression_shown(buf_view(&text)).text);
+    int rc =
+        buf_check(&text, m->error)
+            ?: error_set(m->error, CAIRN_EWORKFLOW, "`%.*s` needs numbers: %s is `%s`",
+                         (int)i->length, m->expression->text.ptr + i->at, name.text,
+                         expression_shown(buf_view(&text)).text);
     buf_release(&text);
     return rc;
 }
@@ -231,9 +231,7 @@ static void replace_two(struct machine *m, bool yes)
 static int compare_order(struct machine *m, const struct instruction *i)
 {
     const struct operand *left = operand_at(m, 1), *right = operand_at(m, 0);
-    int rc = refuse_missing(m, left);
-    if (!rc)
-        rc = refuse_missing(m, right);
+    int rc = refuse_missing(m, left) ?: refuse_missing(m, right);
     if (!rc && !is_number(&left->value))
         rc = needs_numbers(m, i, left);
     else if (!rc && !is_number(&right->value))
@@ -274,9 +272,7 @@ static int run_contains(struct machine *m)
 {
     const struct operand *whole = operand_at(m, 1), *part = operand_at(m, 0);
     struct buf a = BUF_INIT, b = BUF_INIT;
-    int rc = refuse_missing(m, whole);
-    if (!rc)
-        rc = refuse_missing(m, part);
+    int rc = refuse_missing(m, whole) ?: refuse_missing(m, part);
     if (rc)
         return rc;
     bool yes = has_part(as_text(&whole->value, &a), as_text(&part->value, &b));
@@ -387,9 +383,8 @@ static int run_exchange(struct machine *m, const struct instruction *i)
     uint32_t n = i->operation == OP_REPLACE ? 3 : 2;
     struct str text = STR(""), from = STR("\n"), to = STR("\n");
     struct buf out = BUF_INIT;
-    int rc = argument(m, n - 1, &text);
-    if (!rc)
-        rc = argument(m, n - 2, i->operation == OP_JOIN ? &to : &from);
+    int rc = argument(m, n - 1, &text)
+                 ?: argument(m, n - 2, i->operation == OP_JOIN ? &to : &from);
     if (!rc && n == 3)
         rc = argument(m, 0, &to);
     if (!rc && i->operation == OP_JOIN)
@@ -688,9 +683,8 @@ static int parse_pieces(struct arena *arena, struct str text, struct buf *pieces
         done += literal;
         if (rc || start == SIZE_MAX)
             break;
-        rc = parse_one(arena, text, start, &done, &piece, error);
-        if (!rc)
-            rc = add_piece(pieces, piece);
+        rc = parse_one(arena, text, start, &done, &piece, error)
+                 ?: add_piece(pieces, piece);
     }
     return rc;
 }
@@ -727,10 +721,8 @@ int template_expand(const struct text_template *template, name_lookup *lookup,
             buf_str(out, piece->text);
             continue;
         }
-        rc =
-            expression_run(piece->expression, lookup, context, &texts, &operand, error);
-        if (!rc)
-            rc = expression_missing(piece->expression, &operand, error);
+        rc = expression_run(piece->expression, lookup, context, &texts, &operand, error)
+                 ?: expression_missing(piece->expression, &operand, error);
         if (!rc)
             value_append(&operand.value, out);
     }
