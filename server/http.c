@@ -625,7 +625,7 @@ static void add_page_headers(struct MHD_Response *response,
     static const char *const headers[][2] = {
         {"Content-Security-Policy",
          "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
-         "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"},
+         "img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"},
         {"X-Frame-Options", "DENY"},
         {"Referrer-Policy", "same-origin"}, /* else a form has the origin "null" */
         {"Cross-Origin-Resource-Policy", "same-origin"},

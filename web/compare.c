@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What differs between two checkpoints: of sessions the board field by field, messages,
- * and files as patches; of runs the outcomes of their tasks. */
+ * and files as patches (one below the other, or side by side) and pictures; of runs the outcomes of their tasks. */
 #include "web/place.h"
 
 #include "base/error.h"
@@ -20,6 +20,7 @@ enum {
     FILES_SHOWN = 1000,
     PATCHES_BYTES = 512 << 10,
     PATCH_BYTES = 128 << 10,
+    PICTURES_SHOWN = 20,
     TASKS_SHOWN = 1000,
 };
 
@@ -28,6 +29,14 @@ struct comparison {
     struct cairn_checkpoint_info from, to;
     uint64_t n;
     size_t bytes; /* of patches */
+    bool sides;   /* they are shown beside each other */
+    /* Contents that are no text, to be looked at when the list of files is done: where
+     * in it a picture would stand. */
+    struct binary {
+        size_t at;
+        char *before, *after; /* paths, or NULL: it was added, or removed; heap */
+    } binaries[PICTURES_SHOWN];
+    size_t n_binaries;
 };
 
 static const char *sign_of(const void *before, const void *after)
@@ -151,24 +160,171 @@ static void put_patch(struct buf *out, const char *patch, size_t n)
     buf_text(out, "</pre>");
 }
 
+/* One side of what stands in both columns. */
+struct side {
+    const char *at, *end;
+    uint64_t line; /* of the next one */
+};
+
+/* The next line of a side, without its sign. False: there is none. A line that begins
+ * with a backslash says that the one before it ends without a line break. */
+static bool take_line(struct side *side, struct str *line, bool *bare)
+{
+    if (side->at == side->end)
+        return false;
+    const char *end = memchr(side->at, '\n', (size_t)(side->end - side->at));
+    end = end ? end : side->end;
+    *line = (struct str){side->at + 1, (size_t)(end - side->at) - 1};
+    side->at = end + (end < side->end);
+    *bare = side->at < side->end && side->at[0] == '\\';
+    if (*bare) {
+        end = memchr(side->at, '\n', (size_t)(side->end - side->at));
+        side->at = end ? end + 1 : side->end;
+    }
+    side->line++;
+    return true;
+}
+
+static void put_cell(struct buf *out, struct side *side, const char *kind,
+                     const char *sign)
+{
+    struct str line = {0};
+    bool bare = false;
+    if (!take_line(side, &line, &bare)) {
+        buf_text(out, "<td class=\"none\"></td>");
+        return;
+    }
+    buf_format(out, "<td class=\"%s\"><i>%" PRIu64 " %s</i> ", kind, side->line - 1,
+               sign);
+    html_lines(out, line.ptr, line.len);
+    buf_text(out, bare ? " <small>(no line break)</small></td>" : "</td>");
+}
+
+/* Lines that were taken away beside those that came instead. */
+static void put_block(struct buf *out, struct side *old, struct side *new)
+{
+    while (old->at < old->end || new->at < new->end) {
+        buf_text(out, "<tr>");
+        put_cell(out, old, "old", "-");
+        put_cell(out, new, "new", "+");
+        buf_text(out, "</tr>");
+    }
+    old->at = old->end = new->at = new->end = NULL;
+}
+
+/* "@@ -12,3 +14,4 @@": where the lines of both sides go on. */
+static void begin_hunk(struct buf *out, struct str line, struct side *old,
+                       struct side *new)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.*s", (int)(line.len < 60 ? line.len : 60), line.ptr);
+    (void)sscanf(text, "@@ -%" SCNu64, &old->line);
+    const char *plus = strchr(text, '+');
+    if (plus)
+        (void)sscanf(plus, "+%" SCNu64, &new->line);
+    buf_text(out, "<tr><td colspan=\"2\" class=\"about\">");
+    html_text(out, text);
+    buf_text(out, "</td></tr>");
+}
+
+/* A patch with the old lines on the left and the new ones on the right. */
+static void put_sides(struct buf *out, const char *patch, size_t n)
+{
+    struct side old = {0}, new = {0};
+    struct side *last = NULL;
+    bool in_hunk = false;
+    buf_text(out, "<table class=\"sides\"><tbody>");
+    for (size_t at = 0, length; at < n; at += length + 1) {
+        const char *line = patch + at, *end = memchr(line, '\n', n - at);
+        length = end ? (size_t)(end - line) : n - at;
+        const char *behind = end ? end + 1 : patch + n;
+        bool begins = length > 1 && memcmp(line, "@@", 2) == 0;
+        in_hunk |= begins;
+        if (!in_hunk)
+            continue;
+        if (line[0] == '\\' && length > 0) {
+            if (last)
+                last->end = behind;
+            continue;
+        }
+        /* New lines come behind old ones: what is not so is another block. */
+        last = length > 0 && line[0] == '-'   ? &old
+               : length > 0 && line[0] == '+' ? &new
+                                              : NULL;
+        if (last != &new && (!last || new.at))
+            put_block(out, &old, &new);
+        if (last) {
+            last->at = last->at ? last->at : line;
+            last->end = behind;
+        } else if (begins) {
+            begin_hunk(out, (struct str){line, length}, &old, &new);
+        } else {
+            old.at = new.at = line;
+            old.end = new.end = behind;
+            buf_text(out, "<tr>");
+            put_cell(out, &old, "same", " ");
+            put_cell(out, &new, "same", " ");
+            buf_text(out, "</tr>");
+            old.at = old.end = new.at = new.end = NULL;
+        }
+    }
+    put_block(out, &old, &new);
+    buf_text(out, "</tbody></table>");
+}
+
+static bool is_file(const struct cairn_file *file)
+{
+    return file && strcmp(file->kind, "file") == 0;
+}
+
+static void put_sizes(struct buf *out, const struct cairn_file_change *change)
+{
+    char size[FORMAT_MAX];
+    if (is_file(change->before))
+        buf_format(out, ", %s", format_bytes(size, change->before->size));
+    if (is_file(change->after))
+        buf_format(out, "%s%s", is_file(change->before) ? " -&gt; " : ", ",
+                   format_bytes(size, change->after->size));
+}
+
 static void put_file_line(struct buf *out, const struct cairn_file_change *change)
 {
-    buf_format(out, "%s ",
-               change->old_path ? change->change
-                                : sign_of(change->before, change->after));
+    const struct cairn_file *before = change->before, *after = change->after;
+    buf_format(out, "%s ", change->old_path ? change->change : sign_of(before, after));
     if (change->old_path) {
         html_text(out, change->old_path);
         buf_text(out, " -&gt; ");
     }
     html_text(out, change->path);
-    if (strcmp((change->after ? change->after : change->before)->kind, "directory") ==
-        0)
+    if (strcmp((after ? after : before)->kind, "directory") == 0)
         buf_text(out, "/");
-    if (change->binary)
+    if (before && after && strcmp(before->kind, after->kind) != 0)
+        buf_format(out, ", %s -&gt; %s", before->kind, after->kind);
+    else if (before && after && before->mode != after->mode)
+        buf_format(out, ", %04o -&gt; %04o", before->mode, after->mode);
+    if (change->binary) {
         buf_text(out, change->large ? ", more than 4 MiB" : ", binary");
-    else if (change->lines_added + change->lines_removed > 0)
+        put_sizes(out, change);
+    } else if (change->lines_added + change->lines_removed > 0) {
         buf_format(out, ", +%" PRIu64 " -%" PRIu64, change->lines_added,
                    change->lines_removed);
+    }
+}
+
+/* A callback must not use the store: whether it is a picture is looked at later. */
+static void note_binary(struct comparison *c, const struct cairn_file_change *change)
+{
+    struct binary *binary = &c->binaries[c->n_binaries];
+    bool before = is_file(change->before) && change->before->size <= PICTURE_MOST,
+         after = is_file(change->after) && change->after->size <= PICTURE_MOST;
+    if (c->n_binaries == PICTURES_SHOWN || (!before && !after))
+        return;
+    *binary = (struct binary){
+        c->place->out->size,
+        before ? strdup(change->old_path ? change->old_path : change->path) : NULL,
+        after ? strdup(change->path) : NULL};
+    c->n_binaries++;
+    c->place->out->failed |= (before && !binary->before) || (after && !binary->after);
 }
 
 static int put_file(void *context, const struct cairn_file_change *change)
@@ -185,14 +341,54 @@ static int put_file(void *context, const struct cairn_file_change *change)
     if (shown) {
         c->bytes += size;
         buf_text(out, "</summary>");
-        put_patch(out, change->patch, size);
+        (c->sides ? put_sides : put_patch)(out, change->patch, size);
         buf_text(out, "</details>");
         return 0;
     }
     if (size > 0 && !change->binary)
         buf_text(out, ": too long to be shown here");
     buf_text(out, "</p>");
+    if (change->binary && !change->old_path)
+        note_binary(c, change);
     return 0;
+}
+
+static void put_picture(struct comparison *c, const char *path,
+                        const struct cairn_checkpoint_info *info, const char *words)
+{
+    if (!path || !picture_type(c->place->store, info->id, path))
+        return;
+    buf_format(c->place->out, "<figure><figcaption>%s</figcaption>", words);
+    put_picture_of(c->place->out, info->seq, path);
+    buf_text(c->place->out, "</figure>");
+}
+
+/* The list with each picture in its place. */
+static void put_with_pictures(struct comparison *c, const struct buf *files)
+{
+    struct buf *out = c->place->out;
+    size_t at = 0;
+    for (size_t i = 0; i < c->n_binaries; i++) {
+        const struct binary *binary = &c->binaries[i];
+        buf_add(out, files->data + at, binary->at - at);
+        at = binary->at;
+        buf_text(out, "<div class=\"pictures\">");
+        put_picture(c, binary->before, &c->from, "-");
+        put_picture(c, binary->after, &c->to, "+");
+        buf_text(out, "</div>");
+    }
+    if (files->size > at)
+        buf_add(out, files->data + at, files->size - at);
+}
+
+static void put_view_links(struct comparison *c)
+{
+    struct buf *out = c->place->out;
+    buf_format(out,
+               "<p class=\"links\"><a href=\"/compare?from=%" PRIu64 "&amp;to=%" PRIu64
+               "%s\">%s</a></p>",
+               c->from.seq, c->to.seq, c->sides ? "" : "&amp;view=sides",
+               c->sides ? "one below the other" : "side by side");
 }
 
 static int put_files(struct comparison *c)
@@ -213,7 +409,9 @@ static int put_files(struct comparison *c)
     else
         buf_format(out, "<p>%" PRIu64 " file%s</p>", c->n,
                    c->n == 1 ? " differs" : "s differ");
-    buf_str(out, buf_view(&files));
+    if (rc == 0 && c->bytes > 0)
+        put_view_links(c);
+    put_with_pictures(c, &files);
     if (c->n > FILES_SHOWN)
         buf_format(out, "<p class=\"note\">and %" PRIu64 " more</p>",
                    c->n - FILES_SHOWN);
@@ -226,6 +424,10 @@ static int put_files(struct comparison *c)
     buf_text(out, "</section>");
     out->failed |= files.failed;
     buf_release(&files);
+    for (size_t i = 0; i < c->n_binaries; i++) {
+        free(c->binaries[i].before);
+        free(c->binaries[i].after);
+    }
     return rc == CAIRN_ENOMEM ? error_nomem(c->place->error) : 0;
 }
 
@@ -374,6 +576,9 @@ int compare_page(struct place *place)
 {
     struct comparison c = {.place = place};
     struct buf *out = place->out;
+    char *view = ask_text(place->ask, "view");
+    c.sides = view && strcmp(view, "sides") == 0;
+    free(view);
     int rc = find_side(place, "from", &c.from);
     if (rc == 0)
         rc = find_side(place, "to", &c.to);

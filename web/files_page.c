@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of a checkpoint: a directory, the content of a file as text or as what is
- * saved, its versions, and lines that match a pattern. */
+/* The files of a checkpoint: a directory, the content of a file as text, as a picture or
+ * as what is saved, since when each line is there, its versions, and lines that match a
+ * pattern. */
 #include "web/place.h"
 
 #include "base/error.h"
@@ -20,6 +21,7 @@ enum {
     VERSIONS_SHOWN = 20, /* at first: each looks through more checkpoints */
     VERSIONS_MOST = 2500,
     MATCHES_SHOWN = 200,
+    BLAMED_SHOWN = 5000, /* lines */
 };
 
 struct file_place {
@@ -267,6 +269,11 @@ static void put_content(struct file_place *file, struct content *content)
 {
     struct buf *out = file->place->out;
     size_t n = whole_lines(content);
+    if (content->binary &&
+        picture_type(file->place->store, file->info.id, file->path)) {
+        put_picture_of(out, file->info.seq, file->path);
+        return;
+    }
     if (content->binary) {
         put_note(out, "The content is binary: it can be saved.");
         return;
@@ -307,7 +314,12 @@ static int put_file(struct file_place *file)
         buf_format(out, "save</a> <a href=\"/sessions/%" PRIu64 "/history?path=",
                    file->info.session);
         html_address(out, file->path);
-        buf_text(out, "\">versions</a></p></header>");
+        buf_text(out, "\">versions</a> ");
+        if (!content.binary) {
+            open_link(file, "blame", file->path);
+            buf_text(out, "since when each line is there</a>");
+        }
+        buf_text(out, "</p></header>");
         put_content(file, &content);
         frame_end(out, place->options, wall_ns());
         free(word);
@@ -356,6 +368,141 @@ int raw_page(struct place *place)
         buf_str(place->out, buf_view(&content.bytes));
     }
     buf_release(&content.bytes);
+    free(file.path);
+    return rc;
+}
+
+/* ---- As a picture ---- */
+
+/* By how the formats begin; a browser is told the type, and looks for no other. */
+static const char *type_of(struct str bytes)
+{
+    static const struct {
+        const char *type;
+        size_t at, n;
+        const char *bytes;
+    } kinds[] = {{"image/png", 0, 8, "\x89PNG\r\n\x1a\n"},
+                 {"image/jpeg", 0, 3, "\xff\xd8\xff"},
+                 {"image/gif", 0, 6, "GIF87a"},
+                 {"image/gif", 0, 6, "GIF89a"},
+                 {"image/webp", 8, 4, "WEBP"}};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (bytes.len >= 12 &&
+            memcmp(bytes.ptr + kinds[i].at, kinds[i].bytes, kinds[i].n) == 0 &&
+            (kinds[i].at == 0 || memcmp(bytes.ptr, "RIFF", 4) == 0))
+            return kinds[i].type;
+    return NULL;
+}
+
+const char *picture_type(struct cairn_store *store, const char *id, const char *path)
+{
+    struct content content = {.most = 12};
+    struct cairn_error error = {0};
+    const char *type = NULL;
+    if (cairn_files_read(store, id, path, add_bytes, &content, &error) == 0 &&
+        !content.bytes.failed)
+        type = type_of(buf_view(&content.bytes));
+    buf_release(&content.bytes);
+    return type;
+}
+
+void put_picture_of(struct buf *out, uint64_t seq, const char *path)
+{
+    buf_format(out, "<img src=\"/checkpoints/%" PRIu64 "/picture?path=", seq);
+    html_address(out, path);
+    buf_text(out, "\" alt=\"");
+    html_text(out, path);
+    buf_text(out, "\">");
+}
+
+int picture_page(struct place *place)
+{
+    struct file_place file = {.place = place};
+    struct content content = {.most = PICTURE_MOST};
+    int rc = find_file(&file);
+    if (rc == 0)
+        rc = cairn_files_read(place->store, file.info.id, file.path, add_bytes,
+                              &content, place->error);
+    if (rc == 0 && content.bytes.failed)
+        rc = error_nomem(place->error);
+    const char *type = rc == 0 ? type_of(buf_view(&content.bytes)) : NULL;
+    if (rc == 0 && (!type || content.more))
+        rc = error_set(place->error, CAIRN_EUSAGE,
+                       "It is no picture that is shown (PNG, JPEG, GIF or WebP of at "
+                       "most 4 MiB).");
+    if (rc == 0) {
+        place->answer->type = type;
+        buf_str(place->out, buf_view(&content.bytes));
+    }
+    buf_release(&content.bytes);
+    free(file.path);
+    return rc;
+}
+
+/* ---- Since when each line is there ---- */
+
+struct blaming {
+    struct buf *out;
+    const char *path;
+    uint64_t n, seq;
+};
+
+static int put_blamed(void *context, const struct cairn_file_line *line)
+{
+    struct blaming *blaming = context;
+    struct buf *out = blaming->out;
+    if (blaming->n++ == BLAMED_SHOWN)
+        return 1;
+    bool same = blaming->seq == line->seq;
+    buf_text(out,
+             same ? "<tr><td></td><td></td><td></td><td>" : "<tr class=\"first\"><td>");
+    if (!same) {
+        put_checkpoint_link(out, line->id);
+        buf_text(out, "</td><td>");
+        html_time(out, line->time_ns);
+        buf_text(out, "</td><td>");
+        html_start(
+            out, line->message[0] || !line->prompt ? line->message : line->prompt, 80);
+        buf_text(out, "</td><td>");
+    }
+    blaming->seq = line->seq;
+    open_address(out, line->seq, "file", line->path);
+    buf_format(out, "#L%" PRIu64 "\">%" PRIu64 "</a></td><td><code>", line->line_then,
+               line->line);
+    html_lines(out, line->text, line->bytes < 4000 ? line->bytes : 4000);
+    buf_text(out, "</code></td></tr>");
+    return 0;
+}
+
+int blame_page(struct place *place)
+{
+    static const char *const headings[] = {"Checkpoint", "Made", "Message",
+                                           "Line",       "Text", NULL};
+    struct file_place file = {.place = place};
+    struct buf *out = place->out;
+    char session[24], *word = NULL;
+    int rc = find_file(&file);
+    struct blaming blaming = {.out = out, .path = file.path};
+    if (rc == 0) {
+        snprintf(session, sizeof session, "%" PRIu64, file.info.session);
+        begin_page(&file);
+        word = shell_word(file.path);
+        buf_text(out, "<p>");
+        put_command(out, place->options, "cairn checkpoint blame-file %s --at %s",
+                    word ? word : "PATH", file.info.id);
+        buf_text(out, "</p></header>");
+        table_begin(out, "plain blame", "lines", headings);
+        rc = cairn_files_blame(place->store, session, file.info.id, file.path, 0,
+                               put_blamed, &blaming, place->error);
+        table_end(out);
+    }
+    if (rc == CAIRN_EDAMAGED && blaming.n > 0)
+        rc = put_damage(place, rc);
+    if (rc == 0 && blaming.n > BLAMED_SHOWN)
+        buf_format(out, "<p class=\"note\">The first %d lines are shown.</p>",
+                   BLAMED_SHOWN);
+    frame_end(out, place->options, wall_ns());
+    free(word);
     free(file.path);
     return rc;
 }

@@ -24,6 +24,14 @@ const char *script_text(void)
     return page_js;
 }
 
+const char *icon_text(void)
+{
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\" "
+           "fill=\"#6e7781\"><ellipse cx=\"8\" cy=\"13\" rx=\"7\" ry=\"2.5\"/>"
+           "<ellipse cx=\"8\" cy=\"8\" rx=\"5\" ry=\"2.2\"/>"
+           "<ellipse cx=\"8\" cy=\"3.5\" rx=\"3\" ry=\"1.9\"/></svg>";
+}
+
 static void address_of(char out[40], const char *text, const char *ending)
 {
     struct digest digest = {{0}};

@@ -45,6 +45,9 @@ const char *style_text(void);
 /* Likewise; it renews the parts of a page (web/live.h). */
 void script_address(char out[40]);
 const char *script_text(void);
+/* What a browser shows of a page in a tab: three stones, as SVG. */
+#define ICON_ADDRESS "/favicon.ico"
+const char *icon_text(void);
 /* Between these two one part is written, whose id is "n12" or, without a number, "n". */
 enum { NO_NUMBER = UINT32_MAX };
 void part_begin(const struct page_options *options, const struct buf *out,

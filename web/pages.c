@@ -306,6 +306,8 @@ static const struct address {
     {"/checkpoints/", "/files", files_page, false},
     {"/checkpoints/", "/file", file_page, false},
     {"/checkpoints/", "/raw", raw_page, false},
+    {"/checkpoints/", "/picture", picture_page, false},
+    {"/checkpoints/", "/blame", blame_page, false},
     {"/sessions/", "/history", history_page, false},
     {"/sessions/", "/grep", grep_page, false},
     {"/sessions/", "", session_page, true},
@@ -350,18 +352,18 @@ void pages_answer(struct cairn_store *store, const struct page_options *options,
     struct cairn_error error = {0};
     struct place place = {&answer->body, store, options, ask, answer, &error, 0};
     answer->type = "text/html; charset=utf-8";
-    if (strcmp(ask->path, options->style) == 0) {
-        answer->type = "text/css; charset=utf-8";
-        answer->fixed = true;
-        buf_text(&answer->body, style_text());
-        return;
-    }
-    if (strcmp(ask->path, options->script) == 0) {
-        answer->type = "text/javascript; charset=utf-8";
-        answer->fixed = true;
-        buf_text(&answer->body, script_text());
-        return;
-    }
+    const struct {
+        const char *address, *type, *text;
+    } fixed[] = {{options->style, "text/css; charset=utf-8", style_text()},
+                 {options->script, "text/javascript; charset=utf-8", script_text()},
+                 {ICON_ADDRESS, "image/svg+xml", icon_text()}};
+    for (size_t i = 0; i < COUNT_OF(fixed); i++)
+        if (strcmp(ask->path, fixed[i].address) == 0) {
+            answer->type = fixed[i].type;
+            answer->fixed = true;
+            buf_text(&answer->body, fixed[i].text);
+            return;
+        }
     const struct address *address = find_address(ask->path, &place.number);
     int rc = address ? address->put(&place) : 0;
     if (rc != 0)

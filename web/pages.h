@@ -8,9 +8,10 @@
  *     /runs/3/tasks   all of them                 ?state= &group= &exit= &sort= &offset=
  *     /runs/3/plan    what a resume would do
  *     /timeline       sessions and runs as trees            ?session= &branch= &run= &offset=
- *     /compare        what differs between two checkpoints  ?from= &to=
+ *     /compare        what differs between two checkpoints  ?from= &to= &view=sides
  *     /search         everything                            ?q= &in= &tag= &since= &until=
- *     /checkpoints/42 one of them; /files ?path= &offset=, /file ?path= &from=, /raw ?path=
+ *     /checkpoints/42 one of them; /files ?path= &offset=, /file ?path= &from=, /raw ?path=,
+ *                     /picture ?path=, /blame ?path=
  *     /sessions/3     its board and messages; /messages ?at= &skip=, /message ?n=, /items ?kind= &offset=,
  *                     /item ?id=, /settings, /history ?path= &most=, /grep ?pattern=
  *

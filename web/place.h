@@ -59,6 +59,14 @@ int put_message_up_to(struct buf *out, const struct cairn_message *message,
 void fact_begin(struct buf *out, const char *name);
 void fact_end(struct buf *out);
 
+/* Pictures that a file of a checkpoint can be shown as, by its first bytes: "image/png",
+ * jpeg, gif or webp. NULL: it is something else (SVG, which could hold a script, too),
+ * larger than PICTURE_MOST, or cannot be read. */
+enum { PICTURE_MOST = 4 << 20 };
+const char *picture_type(struct cairn_store *store, const char *id, const char *path);
+/* <img> of it, from its own address. */
+void put_picture_of(struct buf *out, uint64_t seq, const char *path);
+
 /* ---- Forms of what changes something (web/act.h) ---- */
 
 /* What is asked for; what an action has not got is NULL. */
@@ -88,6 +96,8 @@ int one_item_page(struct place *place);   /* /sessions/3/item */
 int files_page(struct place *place);      /* /checkpoints/42/files */
 int file_page(struct place *place);       /* /checkpoints/42/file */
 int raw_page(struct place *place);        /* /checkpoints/42/raw */
+int picture_page(struct place *place);    /* /checkpoints/42/picture */
+int blame_page(struct place *place);      /* /checkpoints/42/blame */
 int history_page(struct place *place);    /* /sessions/3/history */
 int grep_page(struct place *place);       /* /sessions/3/grep */
 int message_page(struct place *place);    /* /sessions/3/message */

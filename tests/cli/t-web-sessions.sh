@@ -45,6 +45,12 @@ run cairn evidence add h1 'seen in the log' --strength 0.5
 rm files/contents
 printf 'a\0b' >files/binary
 mv files/changed files/moved
+mkdir files/pictures
+png=iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==
+echo $png | base64 -d >files/pictures/dot.png
+printf '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>\0' >files/pictures/x.svg
+printf '<html>\0' >files/pictures/x.png
+printf 'GIF89a\1\0\1\0\0\0\0;' >files/pictures/x.gif
 echo new >files/zz
 run cairn session message add --role assistant 'I will look'
 run cairn checkpoint create 'on another branch'
@@ -67,7 +73,7 @@ page 200 '/timeline?session=1' 'of one session'
 has_planted 'messages of checkpoints'
 page 200 '/timeline?session=2' 'of another one'
 has '>changed</td>' 'the files that changed'
-has '>binary, contents, moved and 1 more</td>' 'and how many'
+has '>binary, contents, moved and 6 more</td>' 'and how many'
 page 200 '/timeline?run=1' 'of a run'
 has '1 of 2 tasks'
 page 404 '/timeline?run=7' 'of none'
@@ -78,10 +84,27 @@ page 200 "/compare?from=$two&to=$try" 'compared'
 has '1 hypothesis added, 1 piece of evidence added, 1 message added'
 has 'the cache is stale' 'what was added to the board'
 has 'renamed changed -&gt; moved' 'a file that was renamed'
-has '+ added binary, binary' 'one that is binary'
+has '+ added binary, binary, 3 bytes' 'one that is binary'
 has '- removed contents, +0 -14' 'one that is gone'
 has '<span class="old">-&lt;script&gt;alert(1)&lt;/script&gt;</span>' 'lines of it, as text'
 has 'I will look' 'messages'
+is "$(grep -o '<img [^>]*>' body)" "<img src=\"/checkpoints/$try/picture?path=pictures%2Fdot.png\" alt=\"pictures/dot.png\">
+<img src=\"/checkpoints/$try/picture?path=pictures%2Fx.gif\" alt=\"pictures/x.gif\">" 'pictures, of what is one by its bytes'
+page 200 "/compare?from=$two&to=$try&view=sides" 'side by side'
+has '<tr><td class="old"><i>1 -</i> &lt;script&gt;alert(1)&lt;/script&gt;</td><td class="none"></td></tr>' 'lines of both'
+ask GET "/checkpoints/$try/picture?path=pictures%2Fdot.png"
+is "$code" 200 'a picture'
+ok 'is that and nothing else' sh -c 'grep -q "^Content-Type: image/png.\$" answer && grep -qi "^X-Content-Type-Options: nosniff.\$" answer'
+echo $png | base64 -d >dot.png
+ok 'byte for byte' cmp -s body dot.png
+for wrong in x.svg x.png none; do
+    ask GET "/checkpoints/$try/picture?path=pictures%2F$wrong"
+    is "$code" "$([ $wrong = none ] && echo 404 || echo 400)" "$wrong is none"
+done
+page 200 "/checkpoints/$try/file?path=pictures%2Fdot.png" 'a file that is one'
+has '<img '
+page 200 "/compare?from=$one&to=$two&view=sides" 'a line that changed'
+has '<tr><td class="old"><i>1 -</i> line 1</td><td class="new"><i>1 +</i> line 2</td></tr><tr><td class="same"><i>2  </i> b</td><td class="same"><i>2  </i> b</td></tr>' 'is beside itself'
 page 200 "/compare?from=$try&to=$two" 'the other way round'
 has '1 hypothesis removed'
 has 'on the line of the first one alone' 'its messages, too'
@@ -162,6 +185,11 @@ ask GET "/checkpoints/$try/raw?path=binary"
 is "$(od -An -c body | tr -d ' ')" 'a\0b' 'that is what is saved'
 page 200 "/checkpoints/$try" 'the page of a checkpoint'
 has "<a href=\"/checkpoints/$try/files\">" 'leads to its files'
+page 200 "/checkpoints/$two/blame?path=changed" 'since when each line is there'
+has "<a href=\"/checkpoints/$two/file?path=changed#L1\">1</a></td><td><code>line 2</code>" 'a line that changed'
+has "<a href=\"/checkpoints/$one/file?path=changed#L2\">2</a></td><td><code>b</code>" 'and one that did not'
+page 200 "/checkpoints/$last/blame?path=contents" 'of planted texts'
+has '<code>&lt;script&gt;alert(1)&lt;/script&gt;</code>'
 page 200 '/sessions/2/history?path=changed' 'a file that changed'
 is "$(grep -o '<td>changed</td>\|<td>added</td>\|<td>removed</td>' body | wc -l)" 4 'in four versions'
 page 200 '/sessions/1/grep?pattern=%3Cscript%3Ealert(1)%3C%2Fscript%3E' 'lines of all versions'
@@ -208,7 +236,7 @@ page 200 '/search?q=number&since=%3Cb%3E' 'since nothing that is a time'
 page 200 '/search?q=x&tag=none' 'with a tag that nothing has'
 has 'Nothing was found.'
 for wrong in "/checkpoints/$try/files?path=none" "/checkpoints/$try/file" "/checkpoints/$try/file?path=none" \
-    "/checkpoints/$try/file?path=..%2Fplanted" "/checkpoints/$try/raw?path=..%2F..%2Fetc%2Fpasswd" \
+    "/checkpoints/$try/file?path=..%2Fplanted" "/checkpoints/$try/blame?path=binary" "/checkpoints/$try/blame" "/checkpoints/$try/picture?path=..%2F..%2Fdot.png" "/checkpoints/$try/raw?path=..%2F..%2Fetc%2Fpasswd" \
     "/checkpoints/$try/raw?path=%2Fetc%2Fpasswd" "/checkpoints/$long/file?path=dir" /checkpoints/1/files \
     '/sessions/1/history?path=none' /sessions/9/grep /sessions /sessions/ /sessions/9 /sessions/1/x /sessions/1/item '/sessions/1/item?id=h99' \
     '/sessions/1/items?kind=x' '/sessions/9/messages' '/sessions/1/messages?at=99' /checkpoints /checkpoints/ /checkpoints/0 /checkpoints/01 /checkpoints/99 /checkpoints/1/x /timeline/ \

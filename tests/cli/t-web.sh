@@ -54,7 +54,7 @@ for wrong in "$opened" "${opened}0" "/open/$(newest | cut -c 7-30)"; do
 done
 ask GET /
 is "$code" 200 'with the cookie'
-for header in "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'" \
+for header in "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'" \
     'X-Content-Type-Options: nosniff' 'Cache-Control: no-store' 'X-Frame-Options: DENY' \
     'Referrer-Policy: same-origin' 'Cross-Origin-Resource-Policy: same-origin'; do
     ok "the header $header" grep -qF "$header" answer
@@ -101,7 +101,7 @@ ask GET / "Cookie: $cookie" "Cookie: $cookie"
 is "$code" 400 'no header twice'
 for wrong in /x /runs /runs/ /runs/0 /runs/01 /runs/1/ /runs/-1 /runs/99999999999999999999 /runs/1/log/x \
     /../etc/passwd /%2e%2e/etc/passwd //evil.example /page-0000000000000000.css /runs/77 /runs/1/log \
-    '/runs/1/log?task=none' '/runs/1/log?task=%00long' '/runs/1/log?task=%' '/runs/1/log?task=long&attempt=7' /favicon.ico; do
+    '/runs/1/log?task=none' '/runs/1/log?task=%00long' '/runs/1/log?task=%' '/runs/1/log?task=long&attempt=7'; do
     ask GET "$wrong"
     [ "$code" = 404 ] || [ "$code" = 400 ] || { n=$((n + 1)) && echo "# $wrong: $code"; }
 done
@@ -120,6 +120,8 @@ ok 'is one' grep -q 'Content-Type: text/css' answer
 ask GET "$js"
 is "$code" 200 'the script'
 ok 'is one, too' grep -q 'Content-Type: text/javascript' answer
+ask GET /favicon.ico
+is "$code" 200 'a picture for its tab'
 page 200 '/?workflow=fine' 'the runs of one workflow'
 has '1 run of fine'
 page 404 '/?workflow=%3Cscript%3Ealert(1)%3C/script%3E&offset=1' 'of one that is not there'
