@@ -3,6 +3,8 @@
  * hooks and unfinished restores when a store is closed. */
 #include "cli/open.h"
 
+#include "base/words.h"
+
 #include "cli/describe.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -333,23 +335,37 @@ int store_if_any(struct settings *settings, int n, struct cairn_store **store)
     return report_error(&error);
 }
 
-/* Who asked for the command, where that is not who runs it: cairn web, for somebody who
- * looks at a page. What this command starts has asked for nothing. */
-static int note_asked(const struct settings *settings, struct cairn_store *store,
-                      struct cairn_error *error)
+/* What shows what another command would do. */
+static bool only_looks(const struct settings *settings)
+{
+    return settings->given[OPT_DRY_RUN] ||
+           strcmp(settings->command, "checkpoint diff") == 0;
+}
+
+static void add_asked(struct buf *text, const char *option, const char *value)
+{
+    char *word = shell_word(value);
+    buf_format(text, "%s %.300s", option, word ? word : "");
+    text->failed |= !word;
+    free(word);
+}
+
+int note_asked(const struct settings *settings, struct cairn_store *store,
+               struct cairn_error *error)
 {
     const char *by = getenv("CAIRN_ASKED_BY");
+    char run[24];
     struct buf text = BUF_INIT;
-    if (!by)
+    if (!by || only_looks(settings))
         return 0;
     buf_format(&text, "%.40s: cairn %s", by, settings->command);
-    for (int i = 0; i < settings->n_operands; i++) {
-        char *word = shell_word(settings->operands[i]);
-        buf_format(&text, " %.300s", word ? word : "");
-        text.failed |= !word;
-        free(word);
-    }
-    unsetenv("CAIRN_ASKED_BY");
+    if (settings->given[OPT_RUN])
+        add_asked(&text, " --run", u64_text(settings->number[OPT_RUN], run));
+    if (settings->given[OPT_SESSION])
+        add_asked(&text, " --session", settings->text[OPT_SESSION]);
+    for (int i = 0; i < settings->n_operands; i++)
+        add_asked(&text, "", settings->operands[i]);
+    unsetenv("CAIRN_ASKED_BY"); /* what this command starts has asked for nothing */
     int rc =
         text.failed ? error_nomem(error) : cairn_store_note(store, text.data, error);
     buf_release(&text);

@@ -42,6 +42,11 @@ int store_for_reading(struct settings *settings, struct cairn_store **store);
 /* The same, but `*store` is NULL when there is none. The n-th operand may be a workflow
  * file, which the store may lie beside. */
 int store_if_any(struct settings *settings, int n, struct cairn_store **store);
+/* Notes in the log of the store who asked for the command, where that is not who runs
+ * it: cairn web, for somebody who looks at a page. Those that open a store to change it
+ * do it. */
+int note_asked(const struct settings *settings, struct cairn_store *store,
+               struct cairn_error *error);
 /* The store for writing; with `create` it is created if missing, with a message. */
 int store_for_writing(struct settings *settings, struct cairn_store **store,
                       bool create);

@@ -486,8 +486,8 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_ALLOW_REMOTE] = FLAG(
         "allow-remote", "let --listen be reached from other machines, unencrypted"),
     [OPT_ALLOW_CHANGES] =
-        FLAG("allow-changes", "let pages resume, rerun and cancel runs, decide unknown "
-                              "tasks and complete external ones"),
+        FLAG("allow-changes", "let pages resume, cancel and undo runs, complete tasks, "
+                              "restore checkpoints, and more"),
     [OPT_ALLOW_HOST] =
         TEXT("allow-host", "NAME,...",
              "names of this machine by which clients over HTTP may call it"),

@@ -312,10 +312,11 @@ void web_answer(struct web *web, const struct ask *ask, struct response *respons
 #define IDLE_MS 60000    /* between requests */
 #define ALIVE_MS 15000   /* a stream that is silent says that it is there */
 #define SWEEP_MS 1000
-#define NEWS_MS 100              /* news are looked at so often, ... */
-#define NEWS_AGAIN_MS 500        /* ... and what they are about once more */
-#define NEWS_BLIND_MS 250        /* where the system does not tell them */
-#define DEED_MS 60000            /* for what a form asks for */
+#define NEWS_MS 100       /* news are looked at so often, ... */
+#define NEWS_AGAIN_MS 500 /* ... and what they are about once more */
+#define NEWS_BLIND_MS 250 /* where the system does not tell them */
+#define DEED_MS 60000     /* for what a form asks for */
+#define TOO_MUCH "too much is being done: ask again later"
 #define LIVE_MAX 64              /* pages that are renewed at once */
 #define OWN_FDS (CALLS_FDS + 32) /* of calls and files */
 
@@ -719,7 +720,7 @@ static void release_deed(struct outlet *outlet)
     struct deed *deed = (struct deed *)outlet;
     const struct site_options *options = deed->site->options;
     if (!deed->told)
-        options->acted(options->context, deed->command, NULL, NULL);
+        (void)options->acted(options->context, deed->command, NULL, NULL);
     if (deed->exchange && !deed->told) {
         deed->exchange->deed = NULL;
         deed->exchange->gone = true;
@@ -727,18 +728,69 @@ static void release_deed(struct outlet *outlet)
     free(deed);
 }
 
+static void finish_deed(struct server *server, struct call *call);
+
+/* False: too much is being done, and the call (NULL: no memory) is freed; so is the
+ * deed, if this was its only one. */
+static bool start_command(struct deed *deed, struct call *call)
+{
+    const struct site_command *command = deed->command;
+    if (!call)
+        return false;
+    for (const char *const *word = command->argv; *word; word++)
+        arguments_add(&call->arguments, *word);
+    call->reply =
+        reply_to(&(struct route){&deed->site->client, &deed->outlet, NULL}, NULL);
+    call->finish = finish_deed;
+    call->starts = command->starts;
+    call->lane = LANE_QUICK;
+    call->time_limit_ms = DEED_MS;
+    if (!call->arguments.failed && !call->arguments.too_many &&
+        calls_add(&deed->site->calls, call))
+        return true;
+    deed->told = true;
+    server_drop(NULL, &call->reply);
+    call_free(call);
+    return false;
+}
+
+/* Its answer, or its next command. */
+static void tell_deed(struct deed *deed, const struct call *call,
+                      struct site_answer *answer)
+{
+    const struct site_options *options = deed->site->options;
+    struct answer printed;
+    answer_init(&printed, call);
+    bool failed = deed->command->text
+                      ? call->status != 0 || call->timed_out || call->too_large
+                      : printed.refused;
+    struct site_came came = {.problem = !failed ? NULL
+                                        : printed.problem.size > 0
+                                            ? text_get(&printed.problem)
+                                            : text_get(&call->err),
+                             .printed = text_get(&call->out),
+                             .err = text_get(&call->err)};
+    deed->command = options->acted(options->context, deed->command,
+                                   deed->exchange ? &came : NULL, answer);
+    answer_release(&printed);
+    deed->told = !deed->command;
+}
+
 static void finish_deed(struct server *server, struct call *call)
 {
     struct deed *deed = (struct deed *)call->reply.outlet;
     const struct site_options *options = deed->site->options;
     struct site_answer answer = {.status = 200};
-    struct answer printed;
-    deed->told = true;
-    answer_init(&printed, call);
-    options->acted(options->context, deed->command,
-                   printed.refused ? text_get(&printed.problem) : NULL, &answer);
-    answer_release(&printed);
-    if (deed->exchange) {
+    tell_deed(deed, call, &answer);
+    if (!deed->told && !start_command(deed, call_new())) {
+        (void)options->acted(options->context, deed->command, NULL, NULL);
+        deed->told = true;
+        answer = (struct site_answer){.status = 503, .type = "text/plain"};
+        buf_text(&answer.body, "cairn: " TOO_MUCH "\n");
+    }
+    if (!deed->told) {
+        /* its next command goes on */
+    } else if (deed->exchange) {
         deed->exchange->answer = answer;
         deed->exchange->acted = true;
         deed->exchange->deed = NULL;
@@ -752,7 +804,6 @@ static void finish_deed(struct server *server, struct call *call)
 /* The connection waits for the answer, and the command not for the connection. */
 static bool start_deed(struct exchange *exchange, struct site_command *command)
 {
-    struct site *site = exchange->http->site;
     struct deed *deed = calloc(1, sizeof *deed);
     struct call *call = deed ? call_new() : NULL;
     if (!call) {
@@ -760,23 +811,12 @@ static bool start_deed(struct exchange *exchange, struct site_command *command)
         return false;
     }
     *deed = (struct deed){.outlet.done = release_deed,
-                          .site = site,
+                          .site = exchange->http->site,
                           .exchange = exchange,
                           .command = command};
-    for (const char *const *word = command->argv; *word; word++)
-        arguments_add(&call->arguments, *word);
-    call->reply = reply_to(&(struct route){&site->client, &deed->outlet, NULL}, NULL);
-    call->finish = finish_deed;
-    call->starts = command->starts;
-    call->lane = LANE_QUICK;
-    call->time_limit_ms = DEED_MS;
     exchange->deed = deed;
-    if (call->arguments.failed || call->arguments.too_many ||
-        !calls_add(&site->calls, call)) {
+    if (!start_command(deed, call)) {
         exchange->deed = NULL;
-        deed->told = true;
-        server_drop(NULL, &call->reply);
-        call_free(call);
         return false;
     }
     arm(exchange->handle, 0);
@@ -955,8 +995,8 @@ static enum MHD_Result finish_form(struct exchange *exchange, const char *path)
         return respond_site(exchange, &answer);
     if (start_deed(exchange, command))
         return MHD_YES;
-    options->acted(options->context, command, NULL, NULL);
-    return refuse(exchange, 503, "too much is being done: ask again later");
+    (void)options->acted(options->context, command, NULL, NULL);
+    return refuse(exchange, 503, TOO_MUCH);
 }
 
 /* The address with the token leads to the first page, with a cookie: by a page of ours

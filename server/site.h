@@ -41,6 +41,12 @@ struct site_rest {
 struct site_command {
     const char *const *argv; /* ended by NULL; until `acted` is called */
     bool starts; /* it goes on when it has said which run it is, also without us */
+    bool text;   /* it prints text, and is done if its status is 0; else JSON says so */
+};
+/* What came of it, while `acted` is called. */
+struct site_came {
+    const char *problem;       /* NULL: it is done, or goes on */
+    const char *printed, *err; /* on stdout and on stderr */
 };
 
 struct site_options {
@@ -59,9 +65,12 @@ struct site_options {
      * a command; what it printed is answered by `acted`, which frees the command. */
     struct site_command *(*act)(void *context, const struct site_ask *ask,
                                 struct site_answer *answer);
-    /* `problem` NULL: it is done, or goes on; `answer` NULL: nobody waits for it. */
-    void (*acted)(void *context, struct site_command *command, const char *problem,
-                  struct site_answer *answer);
+    /* Frees the command, and answers; or returns the next command to be carried out for
+     * the same form, which may be the same struct, and answers nothing. `came` NULL:
+     * nobody waits for an answer, and NULL is to be returned. */
+    struct site_command *(*acted)(void *context, struct site_command *command,
+                                  const struct site_came *came,
+                                  struct site_answer *answer);
     /* A stream of events, if the address is one of those: what it needs, for `tick` and
      * then `live_end`; else NULL. */
     void *(*live)(void *context, const struct site_ask *ask, const char *last_event);

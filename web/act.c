@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/os.h"
 #include "base/sha256.h"
+#include "base/words.h"
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "web/html.h"
@@ -13,7 +14,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { NONCES = 64, NONCE_BYTES = 16, NONCE_MS = 15 * 60 * 1000 };
+enum {
+    NONCES = 64,
+    NONCE_BYTES = 16,
+    NONCE_MS = 15 * 60 * 1000,
+    WORDS_MOST = 24,          /* of a command */
+    LINES_MOST = 4,           /* of an act */
+    PRINTED_SHOWN = 64 << 10, /* bytes of what a command has printed */
+    UNDONE_NAMED = 100,
+};
 
 /* What was shown once, and what it was about. */
 struct preview {
@@ -46,13 +55,49 @@ void acts_free(struct acts *acts)
 
 /* ---- The actions ---- */
 
+/* What is filled in beside a preview, and becomes an option, or an operand. */
+struct act_field {
+    const char *name, *label;
+    const char *option; /* NULL: an operand */
+    bool lines;         /* each line is an option of its own; else one line */
+};
+
+static const struct act_field field_values = {
+    "value", "Values for later tasks, a line each: NAME=VALUE", "output", true};
+static const struct act_field field_token = {
+    "token", "The token of the claim, if it was claimed", "token", false};
+static const struct act_field field_reason = {"message", "The reason", "message",
+                                              false};
+static const struct act_field field_holder = {"holder", "Who does it", "holder", false};
+static const struct act_field field_lease = {
+    "lease", "For how long, such as 30m (otherwise 10 minutes)", "lease", false};
+static const struct act_field field_name = {
+    "name", "The name of the branch (otherwise the one that is shown)", "name", false};
+static const struct act_field field_label = {
+    "text", "The label: \"keep\" and \"broken\" have an effect", NULL, false};
+static const struct act_field field_note = {"text", "The note", NULL, false};
+static const struct act_field field_about = {"text", "What it is for", NULL, false};
+static const struct act_field field_tags = {"tag", "Tags, with commas between them",
+                                            "tag", false};
+
+enum { /* what an action is about */
+       ON_RUN = 1,
+       ON_TASK = 2,
+       ON_OUTCOME = 4,
+       ON_SESSION = 8,
+       ON_CHECKPOINT = 16,
+       ON_LABEL = 32,
+       RUN_NAMED = 64, /* the run is an option, not an operand */
+};
+
 struct action {
-    const char *name;       /* of the command, too */
-    const char *label;      /* of its button */
-    bool task, outcome;     /* it is about one; it is given one */
-    bool starts;            /* a process that goes on */
-    const char *fields[2];  /* that are filled in beside the preview, or NULL ... */
-    const char *options[2]; /* ... and the options that they become */
+    const char *name, *command; /* command: behind "cairn" */
+    const char *label;          /* of its button */
+    const char *option;         /* that it always has, or NULL */
+    unsigned on;
+    bool starts; /* a process that goes on */
+    bool looks;  /* it has a --dry-run, and is about files */
+    const struct act_field *fields[2];
     /* Appends what would happen. Not 0: it cannot be done, and `error` says why. */
     int (*show)(struct place *place, const struct act_asked *asked);
 };
@@ -83,7 +128,7 @@ static int show_cancel(struct place *place, const struct act_asked *asked)
 static int show_resume(struct place *place, const struct act_asked *asked)
 {
     int rc = cairn_can_resume(place->store, asked->run, place->error);
-    return rc != 0 ? rc : put_resume_plan(place, asked->run, asked->task);
+    return rc ?: put_resume_plan(place, asked->run, asked->task);
 }
 
 static int note_outcome(void *context, const struct cairn_task_info *task)
@@ -146,31 +191,253 @@ static int show_step(struct place *place, const struct act_asked *asked)
     return rc < 0 ? rc : 0;
 }
 
-static const struct action actions[] = {
-    {.name = "resume", .label = "Resume", .starts = true, .show = show_resume},
-    {.name = "rerun",
-     .label = "Run again",
-     .task = true,
-     .starts = true,
-     .show = show_resume},
-    {.name = "cancel", .label = "Cancel", .show = show_cancel},
-    {.name = "resolve",
-     .label = "Decide",
-     .task = true,
-     .outcome = true,
-     .show = show_resolve},
-    {.name = "complete",
-     .label = "Complete",
-     .task = true,
-     .fields = {"value", "token"},
-     .options = {"output", "token"},
-     .show = show_step},
-    {.name = "fail",
-     .label = "Fail",
-     .task = true,
-     .fields = {"message", "token"},
-     .options = {"message", "token"},
-     .show = show_step}};
+/* Completed tasks that have an undo, as `cairn undo` takes them: the last one first. */
+struct undoing {
+    struct place *place;
+    struct cairn_workflow *workflow;
+    struct buf names;
+    uint32_t n;
+};
+
+static int note_undo(void *context, const struct cairn_task_info *task)
+{
+    struct undoing *undoing = context;
+    struct cairn_node_info node = {0};
+    uint32_t at = cairn_workflow_find(undoing->workflow, task->id);
+    if (task->outcome != CAIRN_COMPLETED ||
+        cairn_workflow_node(undoing->workflow, at, &node) != 0 || !node.undo)
+        return 0;
+    if (undoing->n++ < UNDONE_NAMED) {
+        buf_text(&undoing->names, undoing->n > 1 ? ", " : "");
+        html_text(&undoing->names, task->id);
+    }
+    return 0;
+}
+
+static int show_undo(struct place *place, const struct act_asked *asked)
+{
+    struct cairn_run_info run;
+    struct undoing undoing = {.place = place};
+    bool from_file;
+    int rc = cairn_run_look(place->store, asked->run, &run, place->error);
+    if (rc == 0 && run.live)
+        rc = error_set(place->error, CAIRN_EOWNED,
+                       "Run %" PRIu64 " is at work: cancel it first, or wait.",
+                       asked->run);
+    if (rc == 0)
+        rc = cairn_workflow_of_run(&undoing.workflow, place->store, asked->run,
+                                   &from_file, place->error)
+                 ?: cairn_workflow_compile(undoing.workflow, place->error)
+                 ?: cairn_run_tasks(place->store, asked->run, note_undo, &undoing,
+                                    place->error);
+    if (rc == 0 && undoing.n == 0)
+        rc = error_set(place->error, CAIRN_EUSAGE,
+                       "No completed task of run %" PRIu64 " has an undo.", asked->run);
+    if (rc == 0) {
+        buf_format(place->out,
+                   "<p>The undo of %u completed task%s runs, one after the other, the "
+                   "last one first: ",
+                   undoing.n, plural(undoing.n));
+        buf_str(place->out, buf_view(&undoing.names));
+        if (undoing.n > UNDONE_NAMED)
+            buf_format(place->out, " and %u more", undoing.n - UNDONE_NAMED);
+        buf_text(place->out, ". They run again when the run is resumed.</p>");
+    }
+    place->out->failed |= undoing.names.failed;
+    buf_release(&undoing.names);
+    cairn_workflow_free(undoing.workflow);
+    return rc;
+}
+
+static int get_session(struct place *place, const struct act_asked *asked,
+                       struct cairn_session_info *info)
+{
+    char number[24];
+    return cairn_session_get(place->store, u64_text(asked->session, number), info,
+                             place->error);
+}
+
+static void put_session_named(struct place *place,
+                              const struct cairn_session_info *info)
+{
+    buf_text(place->out, "<p>Session ");
+    put_session_link(place->out, info->session, info->name);
+    buf_text(place->out, "</p>");
+}
+
+static int show_session(struct place *place, const struct act_asked *asked)
+{
+    struct cairn_session_info info;
+    int rc = get_session(place, asked, &info);
+    if (rc == 0)
+        put_session_named(place, &info);
+    return rc;
+}
+
+static int show_create(struct place *place, const struct act_asked *asked)
+{
+    struct cairn_session_info info;
+    int rc = get_session(place, asked, &info);
+    if (rc == 0 && info.ended_ns != 0)
+        rc = error_set(
+            place->error, CAIRN_EUSAGE,
+            "The session has ended: `cairn session continue` goes on with it.");
+    if (rc == 0) {
+        put_session_named(place, &info);
+        buf_text(place->out, "<p>Its whole state is stored: the board, the messages, "
+                             "and the files where the setting says so.</p>");
+    }
+    return rc;
+}
+
+static int get_checkpoint(struct place *place, const struct act_asked *asked,
+                          struct cairn_checkpoint_info *info)
+{
+    char line[CHECKPOINT_LINE_MAX], number[24];
+    int rc = cairn_checkpoint_get(place->store, u64_text(asked->checkpoint, number),
+                                  info, place->error);
+    if (rc != 0)
+        return rc;
+    buf_text(place->out, "<p>Checkpoint ");
+    put_checkpoint_link(place->out, info->id);
+    buf_text(place->out, " ");
+    html_time(place->out, info->time_ns);
+    buf_text(place->out, " ");
+    html_text(place->out, checkpoint_line(line, info));
+    buf_text(place->out, "</p>");
+    return 0;
+}
+
+static int show_checkpoint(struct place *place, const struct act_asked *asked)
+{
+    struct cairn_checkpoint_info info;
+    int rc = get_checkpoint(place, asked, &info);
+    if (rc == 0)
+        put_labels(place, info.id);
+    return rc;
+}
+
+/* The board as it would be, against how it is. */
+static int show_restore(struct place *place, const struct act_asked *asked)
+{
+    struct cairn_checkpoint_info info;
+    struct cairn_session_info session;
+    struct cairn_board_summary summary = {0};
+    char number[24];
+    int rc = get_session(place, asked, &session);
+    if (rc == 0)
+        put_session_named(place, &session);
+    if (rc == 0)
+        rc = get_checkpoint(place, asked, &info);
+    if (rc != 0)
+        return rc;
+    buf_text(place->out, "<h3>On the board</h3>");
+    size_t empty = place->out->size;
+    rc = put_board_changes(place, u64_text(asked->session, number), NULL, info.id,
+                           &summary);
+    if (place->out->size == empty)
+        put_note(place->out, "Nothing changes.");
+    return rc;
+}
+
+static const struct action actions[] = {{.name = "resume",
+                                         .command = "resume",
+                                         .label = "Resume",
+                                         .on = ON_RUN,
+                                         .starts = true,
+                                         .show = show_resume},
+                                        {.name = "rerun",
+                                         .command = "rerun",
+                                         .label = "Run again",
+                                         .on = ON_RUN | ON_TASK | RUN_NAMED,
+                                         .starts = true,
+                                         .show = show_resume},
+                                        {.name = "cancel",
+                                         .command = "cancel",
+                                         .label = "Cancel",
+                                         .on = ON_RUN,
+                                         .show = show_cancel},
+                                        {.name = "undo",
+                                         .command = "undo",
+                                         .label = "Undo",
+                                         .on = ON_RUN,
+                                         .starts = true,
+                                         .show = show_undo},
+                                        {.name = "resolve",
+                                         .command = "resolve",
+                                         .label = "Decide",
+                                         .on = ON_RUN | ON_TASK | ON_OUTCOME,
+                                         .show = show_resolve},
+                                        {.name = "claim",
+                                         .command = "claim",
+                                         .label = "Claim",
+                                         .on = ON_RUN | ON_TASK,
+                                         .fields = {&field_holder, &field_lease},
+                                         .show = show_step},
+                                        {.name = "complete",
+                                         .command = "complete",
+                                         .label = "Complete",
+                                         .on = ON_RUN | ON_TASK,
+                                         .fields = {&field_values, &field_token},
+                                         .show = show_step},
+                                        {.name = "fail",
+                                         .command = "fail",
+                                         .label = "Fail",
+                                         .on = ON_RUN | ON_TASK,
+                                         .fields = {&field_reason, &field_token},
+                                         .show = show_step},
+                                        {.name = "restore",
+                                         .command = "checkpoint restore",
+                                         .label = "Restore",
+                                         .option = "--yes",
+                                         .on = ON_SESSION | ON_CHECKPOINT,
+                                         .looks = true,
+                                         .show = show_restore},
+                                        {.name = "fork",
+                                         .command = "checkpoint fork",
+                                         .label = "Fork",
+                                         .on = ON_SESSION | ON_CHECKPOINT,
+                                         .looks = true,
+                                         .fields = {&field_name},
+                                         .show = show_restore},
+                                        {.name = "undo-restore",
+                                         .command = "checkpoint undo-restore",
+                                         .label = "Undo the last restore",
+                                         .option = "--yes",
+                                         .on = ON_SESSION,
+                                         .looks = true,
+                                         .show = show_session},
+                                        {.name = "redo-restore",
+                                         .command = "checkpoint redo-restore",
+                                         .label = "Redo the last restore",
+                                         .option = "--yes",
+                                         .on = ON_SESSION,
+                                         .looks = true,
+                                         .show = show_session},
+                                        {.name = "create",
+                                         .command = "checkpoint create",
+                                         .label = "Create a checkpoint",
+                                         .on = ON_SESSION,
+                                         .fields = {&field_about, &field_tags},
+                                         .show = show_create},
+                                        {.name = "label",
+                                         .command = "checkpoint label",
+                                         .label = "Label",
+                                         .on = ON_CHECKPOINT,
+                                         .fields = {&field_label},
+                                         .show = show_checkpoint},
+                                        {.name = "unlabel",
+                                         .command = "checkpoint label",
+                                         .label = "Remove the label",
+                                         .option = "--remove",
+                                         .on = ON_CHECKPOINT | ON_LABEL,
+                                         .show = show_checkpoint},
+                                        {.name = "note",
+                                         .command = "checkpoint note",
+                                         .label = "Note",
+                                         .on = ON_CHECKPOINT,
+                                         .fields = {&field_note},
+                                         .show = show_checkpoint}};
 
 static const struct action *find_action(const char *name)
 {
@@ -182,100 +449,179 @@ static const struct action *find_action(const char *name)
 
 /* ---- Commands ---- */
 
-void act_free(struct act_command *command)
+struct line {
+    const char *argv[WORDS_MOST + 1]; /* ended by NULL; those from `own` on are heap */
+    size_t n, own;
+    struct buf shown;    /* as somebody types it, ended by a NUL */
+    bool starts, failed; /* failed: out of memory, or too many words */
+};
+
+/* What a form asks for. */
+struct act {
+    struct acts *acts;
+    const struct action *action;
+    struct act_asked asked; /* its texts are heap */
+    char *nonce;            /* heap; NULL: a preview is wanted */
+    struct line lines[LINES_MOST];
+    size_t at;             /* which of the lines; the last one does it */
+    char id[CAIRN_ID_MAX]; /* whose state it takes up, where the form has no number */
+    struct buf seen;       /* what those before it have printed, as HTML ... */
+    struct buf hashed;     /* ... and what of that counts */
+};
+
+static void release_line(struct line *line)
 {
-    if (!command)
-        return;
-    for (size_t i = command->own; i < command->n; i++)
-        free((void *)(uintptr_t)command->argv[i]);
-    free(command->shown);
-    free(command);
+    for (size_t i = line->own; i < line->n; i++)
+        free((void *)(uintptr_t)line->argv[i]);
+    buf_release(&line->shown);
 }
 
-/* A copy; NULL: out of memory, which `ok` keeps. */
-static void add_word(struct act_command *command, bool *ok, char *word)
+void act_free(struct act *act)
 {
-    if (word && command->n < ACT_WORDS)
-        command->argv[command->n++] = word;
+    if (!act)
+        return;
+    for (size_t i = 0; i < LINES_MOST; i++)
+        release_line(&act->lines[i]);
+    free((char *)(uintptr_t)act->asked.task);
+    free((char *)(uintptr_t)act->asked.outcome);
+    free((char *)(uintptr_t)act->asked.label);
+    free(act->nonce);
+    buf_release(&act->seen);
+    buf_release(&act->hashed);
+    free(act);
+}
+
+struct act_line act_line(const struct act *act)
+{
+    const struct line *line = &act->lines[act->at];
+    return (struct act_line){line->argv, line->starts, !line->starts};
+}
+
+/* Takes the word over; NULL: out of memory. */
+static void take_word(struct line *line, char *word)
+{
+    line->failed |= !word || line->n == WORDS_MOST;
+    if (!line->failed)
+        line->argv[line->n++] = word;
     else
         free(word);
-    *ok = *ok && word && command->n < ACT_WORDS;
 }
 
-static void add_option(struct act_command *command, bool *ok, struct buf *shown,
-                       const char *name, const char *value)
+/* A word that is shown, too, in quotes where a shell needs them. */
+static void add_word(struct line *line, const char *text)
+{
+    char *word = shell_word(text);
+    buf_format(&line->shown, " %s", word ? word : "");
+    line->failed |= !word;
+    free(word);
+    take_word(line, strdup(text));
+}
+
+static void add_option(struct line *line, const char *name, const char *value)
 {
     char *text = NULL, *word = shell_word(value);
     if (asprintf(&text, "--%s=%s", name, value) < 0)
         text = NULL;
-    add_word(command, ok, text);
-    buf_format(shown, " --%s %s", name, word ? word : "");
-    *ok = *ok && word;
+    take_word(line, text);
+    buf_format(&line->shown, " --%s %s", name, word ? word : "");
+    line->failed |= !word;
     free(word);
 }
 
-/* Values come in lines NAME=VALUE, each of which is an option. */
-static void add_fields(struct act_command *command, bool *ok, struct buf *shown,
-                       const struct action *action, const struct page_ask *ask)
+/* Operands are to be taken as they are, whatever they begin with. */
+static void end_options(struct line *line)
 {
-    for (size_t i = 0; i < 2 && action->fields[i]; i++) {
-        char *text = ask_text(ask, action->fields[i]), *rest = text, *line;
-        bool lines = strcmp(action->fields[i], "value") == 0;
-        while (rest && (line = lines ? strsep(&rest, "\r\n") : rest)) {
-            if (line[0] != '\0')
-                add_option(command, ok, shown, action->options[i], line);
-            if (!lines)
+    take_word(line, strdup("--"));
+}
+
+static void add_fields(struct line *line, const struct action *action,
+                       const struct page_ask *ask, bool operands)
+{
+    for (size_t i = 0; i < COUNT_OF(action->fields) && action->fields[i]; i++) {
+        const struct act_field *field = action->fields[i];
+        char *text = ask_text(ask, field->name), *rest = text, *at;
+        if (operands == !field->option && text && operands)
+            add_word(line, text);
+        while (!operands && field->option && rest &&
+               (at = field->lines ? strsep(&rest, "\r\n") : rest)) {
+            if (at[0] != '\0')
+                add_option(line, field->option, at);
+            if (!field->lines)
                 break;
         }
         free(text);
     }
 }
 
-/* NULL: out of memory, or too many values. */
-static struct act_command *make_command(const struct acts *acts,
-                                        const struct action *action,
-                                        const struct act_asked *asked,
-                                        const struct page_ask *ask)
+static void begin_line(struct act *act, struct line *line, const char *command)
 {
-    struct act_command *command = calloc(1, sizeof *command);
-    struct buf shown = BUF_INIT;
+    char words[64], *rest = words, *at;
+    memcpy(line->argv, act->acts->words, act->acts->n * sizeof *act->acts->words);
+    line->n = line->own = act->acts->n;
+    buf_text(&line->shown, "cairn");
+    snprintf(words, sizeof words, "%s", command);
+    while ((at = strsep(&rest, " ")))
+        add_word(line, at);
+}
+
+static void end_line(struct line *line)
+{
+    buf_byte(&line->shown, 0);
+    line->failed |= line->shown.failed;
+}
+
+static void add_session(struct line *line, const struct act_asked *asked)
+{
     char number[24];
-    bool ok = true;
-    if (!command)
-        return NULL;
-    snprintf(number, sizeof number, "%" PRIu64, asked->run);
-    memcpy(command->argv, acts->words, acts->n * sizeof *acts->words);
-    command->n = command->own = acts->n;
-    command->starts = action->starts;
-    command->run = asked->run;
-    add_word(command, &ok, strdup(action->name));
-    add_word(command, &ok, strdup("--json"));
-    buf_format(&shown, "cairn %s", action->name);
-    add_fields(command, &ok, &shown, action, ask);
-    /* Of `rerun` the tasks are the operands. */
-    bool option = strcmp(action->name, "rerun") == 0;
-    if (option)
-        add_option(command, &ok, &shown, "run", number);
-    add_word(command, &ok, strdup("--"));
-    const char *const operands[] = {option ? NULL : number, asked->task,
-                                    asked->outcome};
-    for (size_t i = 0; i < 3; i++) {
-        char *word = operands[i] ? shell_word(operands[i]) : NULL;
-        if (!operands[i])
-            continue;
-        add_word(command, &ok, strdup(operands[i]));
-        buf_format(&shown, " %s", word ? word : "");
-        ok = ok && word;
-        free(word);
-    }
-    buf_byte(&shown, 0);
-    ok = ok && !shown.failed;
-    command->shown = shown.data;
-    if (!ok) {
-        act_free(command);
-        return NULL;
-    }
-    return command;
+    if (asked->session != 0)
+        add_option(line, "session", u64_text(asked->session, number));
+}
+
+/* `ask` NULL: what is filled in is left out; it would only be shown. */
+static void make_line(struct act *act, struct line *line, bool dry,
+                      const struct page_ask *ask)
+{
+    const struct action *action = act->action;
+    const struct act_asked *asked = &act->asked;
+    char run[24], checkpoint[24];
+    begin_line(act, line, action->command);
+    line->starts = action->starts && !dry;
+    if (line->starts)
+        take_word(line, strdup("--json"));
+    if (action->option && !dry)
+        add_word(line, action->option);
+    if (dry)
+        add_word(line, "--dry-run");
+    if (action->on & RUN_NAMED)
+        add_option(line, "run", u64_text(asked->run, run));
+    add_session(line, asked);
+    if (ask)
+        add_fields(line, action, ask, false);
+    end_options(line);
+    const char *const operands[] = {
+        action->on & ON_RUN && !(action->on & RUN_NAMED) ? u64_text(asked->run, run)
+                                                         : NULL,
+        action->on & ON_CHECKPOINT ? u64_text(asked->checkpoint, checkpoint) : NULL,
+        asked->task, asked->outcome, asked->label};
+    for (size_t i = 0; i < COUNT_OF(operands); i++)
+        if (operands[i])
+            add_word(line, operands[i]);
+    if (ask)
+        add_fields(line, action, ask, true);
+    end_line(line);
+}
+
+/* The files that differ between the checkpoint and now: what is shown, and then what
+ * tells whether it is still the same. */
+static void make_files_line(struct act *act, struct line *line, const char *form,
+                            const char *id)
+{
+    begin_line(act, line, "checkpoint diff");
+    add_word(line, form);
+    add_session(line, &act->asked);
+    end_options(line);
+    add_word(line, id);
+    end_line(line);
 }
 
 /* ---- Previews ---- */
@@ -290,9 +636,10 @@ static struct digest digest_of(const char *bytes, size_t n)
 static struct digest digest_action(const struct act_asked *asked)
 {
     struct buf text = BUF_INIT;
-    buf_format(&text, "%s %" PRIu64, asked->act, asked->run);
-    const char *const more[] = {asked->task, asked->outcome};
-    for (size_t i = 0; i < 2; i++)
+    buf_format(&text, "%s %" PRIu64 " %" PRIu64 " %" PRIu64, asked->act, asked->run,
+               asked->session, asked->checkpoint);
+    const char *const more[] = {asked->task, asked->outcome, asked->label};
+    for (size_t i = 0; i < COUNT_OF(more); i++)
         if (more[i])
             buf_add(&text, more[i], strlen(more[i]) + 1);
         else
@@ -336,180 +683,334 @@ static const char *give_nonce(struct acts *acts, const struct act_asked *asked,
 
 static void put_fields(struct buf *out, const struct action *action)
 {
-    static const char *const labels[][2] = {
-        {"value", "Values for later tasks, a line each: NAME=VALUE"},
-        {"token", "The token of the claim, if it was claimed"},
-        {"message", "The reason"}};
-    for (size_t i = 0; i < 2 && action->fields[i]; i++)
-        for (size_t k = 0; k < COUNT_OF(labels); k++)
-            if (strcmp(labels[k][0], action->fields[i]) == 0)
-                buf_format(out,
-                           k == 0 ? "<p><label>%s<br><textarea name=\"%s\" rows=\"3\">"
-                                    "</textarea></label></p>"
-                                  : "<p><label>%s<br><input type=\"text\" "
-                                    "name=\"%s\"></label></p>",
-                           labels[k][1], labels[k][0]);
+    for (size_t i = 0; i < COUNT_OF(action->fields) && action->fields[i]; i++) {
+        const struct act_field *field = action->fields[i];
+        buf_text(out, "<p><label>");
+        html_text(out, field->label);
+        buf_format(out,
+                   field->lines
+                       ? "<br><textarea name=\"%s\" rows=\"3\"></textarea></label></p>"
+                       : "<br><input type=\"text\" name=\"%s\"></label></p>",
+                   field->name);
+    }
 }
 
-static void put_title(struct place *place, const struct action *action,
-                      const struct act_asked *asked)
+/* What the action is about, as a link. */
+static void put_subject(struct place *place, const struct act_asked *asked)
 {
-    place_begin(place, action->label, false);
-    buf_format(place->out, "<header><h1>%s", action->label);
-    if (asked->task) {
-        buf_byte(place->out, ' ');
-        html_text(place->out, asked->task);
-    }
+    if (asked->checkpoint != 0)
+        buf_format(place->out,
+                   "<a href=\"/checkpoints/%" PRIu64 "\">checkpoint %" PRIu64 "</a>",
+                   asked->checkpoint, asked->checkpoint);
+    else if (asked->session != 0)
+        buf_format(place->out,
+                   "<a href=\"/sessions/%" PRIu64 "\">session %" PRIu64 "</a>",
+                   asked->session, asked->session);
+    else
+        put_run_link(place->out, place->options, asked->run);
+}
+
+/* "Restore checkpoint 42", "Decide a: done". */
+static void put_words(struct place *place, const struct act *act)
+{
+    const struct act_asked *asked = &act->asked;
+    const char *const more[] = {asked->label, asked->task, asked->outcome};
+    buf_text(place->out, act->action->label);
+    for (size_t i = 0; i < COUNT_OF(more); i++)
+        if (more[i]) {
+            buf_text(place->out, i == 2 ? ": " : " ");
+            html_text(place->out, more[i]);
+        }
+    if (asked->checkpoint != 0)
+        buf_format(place->out, " %s %" PRIu64,
+                   asked->label ? "of checkpoint" : "checkpoint", asked->checkpoint);
+    else if (asked->session != 0)
+        buf_format(place->out, " of session %" PRIu64, asked->session);
+}
+
+/* `before` (may be NULL) stands before what was to be done. */
+static void put_title(struct place *place, const struct act *act, const char *title,
+                      const char *before)
+{
+    place_begin(place, title, false);
+    buf_text(place->out, "<header><h1>");
+    if (before)
+        buf_format(place->out, "%s: ", before);
+    put_words(place, act);
     buf_text(place->out, " <small>");
-    put_run_link(place->out, place->options, asked->run);
+    put_subject(place, &act->asked);
     buf_text(place->out, "</small></h1></header>");
 }
 
-/* What a nonce is good for: what was shown; and as long as no process works on the run,
- * which goes on all the time, how far the run has come. */
-static struct digest digest_shown(struct place *place, uint64_t run,
+static const struct line *deed_of(const struct act *act)
+{
+    return &act->lines[LINES_MOST - 1];
+}
+
+/* What a nonce is good for: what was shown; as long as no process works on the run,
+ * which goes on all the time, how far the run has come; and how far the session. */
+static struct digest digest_shown(struct place *place, const struct act *act,
                                   const struct buf *shown)
 {
     struct buf text = BUF_INIT;
-    struct cairn_run_info info = {0};
+    struct cairn_run_info run = {0};
+    struct cairn_session_info session = {0};
     struct cairn_error none = {0};
+    char number[24];
     buf_str(&text, buf_view(shown));
-    if (cairn_run_look(place->store, run, &info, &none) == 0)
-        buf_format(&text, " %d %d %" PRIu64 " %" PRId64, info.live, (int)info.state,
-                   info.live ? 0 : info.checkpoint, info.ended_ns);
+    buf_str(&text, buf_view(&act->hashed));
+    if (act->asked.run != 0 &&
+        cairn_run_look(place->store, act->asked.run, &run, &none) == 0)
+        buf_format(&text, " %d %d %" PRIu64 " %" PRId64, run.live, (int)run.state,
+                   run.live ? 0 : run.checkpoint, run.ended_ns);
+    if (act->asked.session != 0 &&
+        cairn_session_get(place->store, u64_text(act->asked.session, number), &session,
+                          &none) == 0)
+        buf_format(&text, " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64,
+                   session.checkpoints, session.branches, session.items,
+                   session.messages_stored, session.ended_ns);
     struct digest digest = digest_of(text.data, text.size);
     place->out->failed |= text.failed;
     buf_release(&text);
     return digest;
 }
 
-static void put_preview(struct place *place, struct acts *acts,
-                        const struct action *action, const struct act_asked *asked,
-                        const struct buf *shown, const char *note)
+static void put_preview(struct place *place, struct act *act, const struct buf *shown,
+                        const char *note)
 {
-    struct digest digest = digest_shown(place, asked->run, shown);
-    const char *nonce = give_nonce(acts, asked, &digest);
-    struct act_command *command = make_command(acts, action, asked, place->ask);
-    place->out->failed |= !nonce || !command;
-    if (!nonce || !command) {
-        act_free(command);
+    struct digest digest = digest_shown(place, act, shown);
+    const char *nonce = give_nonce(act->acts, &act->asked, &digest);
+    place->out->failed |= !nonce;
+    if (!nonce)
         return;
-    }
-    put_title(place, action, asked);
+    put_title(place, act, act->action->label, NULL);
     if (note)
         buf_format(place->out, "<p class=\"warning\">%s</p>", note);
     buf_text(place->out, "<h2>What would happen</h2>");
     buf_str(place->out, buf_view(shown));
-    act_form_begin(place->out, place->options, asked);
+    buf_str(place->out, buf_view(&act->seen));
+    act_form_begin(place->out, place->options, &act->asked);
     put_hidden(place->out, "nonce", nonce);
-    put_fields(place->out, action);
+    put_fields(place->out, act->action);
     buf_text(place->out, "<p>The command: ");
-    put_command(place->out, place->options, "%s", command->shown);
-    buf_format(place->out, "</p><p><button>%s%s%s</button> <a href=\"/runs/%" PRIu64,
-               action->label, asked->outcome ? ": " : "",
-               asked->outcome ? asked->outcome : "", asked->run);
-    buf_text(place->out, "\">back, without doing it</a></p></form>");
+    put_command(place->out, place->options, "%s", deed_of(act)->shown.data);
+    buf_text(place->out, "</p><p><button>");
+    put_words(place, act);
+    buf_text(place->out, "</button> Or back, without doing it: ");
+    put_subject(place, &act->asked);
+    buf_text(place->out, "</p></form>");
     frame_end(place->out, place->options, wall_ns());
-    act_free(command);
 }
 
-static void put_refused(struct place *place, const struct action *action,
-                        const struct act_asked *asked, const char *why)
+static void put_printed(struct buf *out, const char *text)
 {
-    put_title(place, action, asked);
-    buf_text(place->out, "<p class=\"warning\">It cannot be done.</p><pre>");
-    html_lines(place->out, why, strlen(why));
-    buf_text(place->out, "</pre>");
+    size_t n = strlen(text);
+    if (n == 0)
+        return;
+    buf_text(out, "<pre>");
+    html_lines(out, text, n < PRINTED_SHOWN ? n : text_fit(text, PRINTED_SHOWN));
+    buf_text(out, "</pre>");
+    if (n >= PRINTED_SHOWN)
+        put_note(out, "There is more: the command shows all of it.");
+}
+
+static void put_refused(struct place *place, const struct act *act, const char *why)
+{
+    place->answer->status = 409;
+    put_title(place, act, act->action->label, NULL);
+    buf_text(place->out, "<p class=\"warning\">It cannot be done.</p>");
+    put_printed(place->out, why);
     frame_end(place->out, place->options, wall_ns());
 }
 
-static struct act_command *take(struct place *place, struct acts *acts,
-                                const struct action *action,
-                                const struct act_asked *asked, const char *nonce)
+/* When all has been looked at: whether it is to be done now; else it is answered. */
+static bool decide(struct place *place, struct act *act)
 {
     struct buf *out = place->out, shown = BUF_INIT;
-    struct act_command *command = NULL;
     const char *note = NULL;
-    struct preview *seen = use_nonce(acts, nonce, asked);
+    bool done = false;
+    struct preview *seen = use_nonce(act->acts, act->nonce, &act->asked);
     place->out = &shown;
-    int rc = action->show(place, asked);
+    int rc = act->action->show(place, &act->asked);
     place->out = out;
-    out->failed |= shown.failed;
-    struct digest digest = digest_shown(place, asked->run, &shown);
-    if (nonce && !seen)
+    out->failed |= shown.failed | act->seen.failed | act->hashed.failed;
+    struct digest digest = digest_shown(place, act, &shown);
+    if (act->nonce && !seen)
         note = "This was done already, or waited for too long. Nothing was done now: "
                "this is how it is.";
-    else if (nonce && rc == 0 && !digest_equal(&seen->shown, &digest))
+    else if (act->nonce && rc == 0 && !digest_equal(&seen->shown, &digest))
         note = "Things have changed since you looked. Nothing was done: this is how it "
                "is now.";
-    place->answer->status = note || rc != 0 ? 409 : 200;
+    place->answer->status = note ? 409 : 200;
     if (rc != 0) {
-        put_refused(place, action, asked, place->error->text);
-    } else if (!nonce || note) {
-        put_preview(place, acts, action, asked, &shown, note);
+        put_refused(place, act, place->error->text);
+    } else if (!act->nonce || note) {
+        put_preview(place, act, &shown, note);
     } else {
-        command = make_command(acts, action, asked, place->ask);
-        if (!command)
-            put_refused(place, action, asked,
-                        "There are too many values, or there is "
-                        "no memory.");
+        act->at = LINES_MOST - 1;
+        done = true;
     }
     buf_release(&shown);
-    return command;
+    return done;
 }
 
-struct act_command *act_take(struct acts *acts, struct cairn_store *store,
+/* ---- What is asked for ---- */
+
+/* Whether the form has all that the action is about. */
+static bool take_asked(struct act *act, const struct page_ask *ask)
+{
+    const struct {
+        unsigned on;
+        const char *name, **text;
+    } texts[] = {{ON_TASK, "task", &act->asked.task},
+                 {ON_OUTCOME, "outcome", &act->asked.outcome},
+                 {ON_LABEL, "label", &act->asked.label}};
+    unsigned on = act->action->on;
+    bool all = true;
+    act->asked.act = act->action->name;
+    act->asked.run = on & ON_RUN ? ask_number(ask, "run") : 0;
+    act->asked.session = on & ON_SESSION ? ask_number(ask, "session") : 0;
+    act->asked.checkpoint = on & ON_CHECKPOINT ? ask_number(ask, "checkpoint") : 0;
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if (on & texts[i].on) {
+            *texts[i].text = ask_text(ask, texts[i].name);
+            all = all && *texts[i].text;
+        }
+    return all && (act->asked.run != 0 || !(on & ON_RUN)) &&
+           (act->asked.session != 0 || !(on & ON_SESSION)) &&
+           (act->asked.checkpoint != 0 || !(on & ON_CHECKPOINT));
+}
+
+static struct place place_of(struct cairn_store *store,
                              const struct page_options *options,
-                             const struct page_ask *ask, struct page_answer *answer)
+                             struct page_answer *answer, struct cairn_error *error)
+{
+    answer->type = "text/html; charset=utf-8";
+    return (struct place){&answer->body, store, options, NULL, answer, error, 0};
+}
+
+struct act *act_take(struct acts *acts, struct cairn_store *store,
+                     const struct page_options *options, const struct page_ask *ask,
+                     struct page_answer *answer)
 {
     struct cairn_error error = {0};
-    struct place place = {&answer->body, store, options, ask, answer, &error, 0};
-    char *name = ask_text(ask, "act"), *task = ask_text(ask, "task");
-    char *outcome = ask_text(ask, "outcome"), *nonce = ask_text(ask, "nonce");
+    struct act *act = calloc(1, sizeof *act);
+    char *name = ask_text(ask, "act");
+    struct place place = place_of(store, options, answer, &error);
     const struct action *action = find_action(name);
-    struct act_command *command = NULL;
-    answer->type = "text/html; charset=utf-8";
-    if (action && ask_number(ask, "run") != 0 && (task || !action->task) &&
-        (outcome || !action->outcome)) {
-        struct act_asked asked = {action->name, ask_number(ask, "run"),
-                                  action->task ? task : NULL,
-                                  action->outcome ? outcome : NULL};
-        command = take(&place, acts, action, &asked, nonce);
-    } else {
-        pages_problem(options, 400, "This form does not say what is to be done.",
-                      answer);
-    }
+    bool goes_on = false;
     free(name);
-    free(task);
-    free(outcome);
-    free(nonce);
-    return command;
+    if (act) {
+        act->acts = acts;
+        act->action = action;
+        act->nonce = ask_text(ask, "nonce");
+    }
+    if (!act || !action || !take_asked(act, ask)) {
+        pages_problem(options, act ? 400 : 500,
+                      act ? "This form does not say what is to be done."
+                          : "out of memory",
+                      answer);
+        act_free(act);
+        return NULL;
+    }
+    struct line *deed = &act->lines[LINES_MOST - 1];
+    make_line(act, deed, false, ask);
+    if (action->looks)
+        make_line(act, &act->lines[0], true, NULL);
+    if (deed->failed || act->lines[0].failed)
+        put_refused(&place, act, "There are too many values, or there is no memory.");
+    else
+        goes_on = action->looks || decide(&place, act);
+    if (goes_on)
+        return act;
+    act_free(act);
+    return NULL;
 }
 
 /* ---- What came of it ---- */
 
-void act_done(const struct page_options *options, struct act_command *command,
-              const char *problem, struct page_answer *answer)
+static void put_line(struct buf *out, const struct page_options *options,
+                     const struct line *line)
 {
-    struct buf *out = &answer->body;
-    answer->type = "text/html; charset=utf-8";
-    answer->status = problem ? 409 : 200;
-    frame_begin(out, options);
-    buf_text(out, problem ? "not done" : "done");
-    frame_body(out, options, false);
-    buf_format(out, "<header><h1>%s <small>",
-               problem           ? "This was not done"
-               : command->starts ? "It has begun"
-                                 : "Done");
-    put_run_link(out, options, command->run);
-    buf_text(out, "</small></h1></header><p>The command: ");
-    put_command(out, options, "%s", command->shown);
+    buf_text(out, "<p>");
+    put_command(out, options, "%s", line->shown.data);
     buf_text(out, "</p>");
-    if (problem) {
-        buf_text(out, "<pre>");
-        html_lines(out, problem, strlen(problem));
-        buf_text(out, "</pre>");
+}
+
+/* The checkpoint whose state the command would take up, which it names first. */
+static bool restored_id(const char *printed, char id[CAIRN_ID_MAX])
+{
+    static const char begin[] = "restored  ";
+    size_t n = sizeof begin - 1;
+    size_t length = strncmp(printed, begin, n) == 0 ? strcspn(printed + n, ",\n") : 0;
+    if (length == 0 || length >= CAIRN_ID_MAX)
+        return false;
+    memcpy(id, printed + n, length);
+    id[length] = '\0';
+    return true;
+}
+
+/* After a command that looks: whether there is another one. */
+static bool take_look(struct act *act, const struct page_options *options,
+                      const struct act_came *came)
+{
+    static const char *const forms[] = {"--stat", "--patch"};
+    const char *text = came->problem ? came->problem : came->printed;
+    char id[CAIRN_ID_MAX];
+    if (act->at == 0)
+        put_line(&act->seen, options, &act->lines[0]);
+    else if (act->at == 1 && text[0] != '\0')
+        buf_text(&act->seen, "<h3>Files: lines that go, lines that come</h3>");
+    if (act->at < 2) {
+        put_printed(&act->seen, text);
+        put_printed(&act->seen, came->problem ? "" : came->err);
     }
-    frame_end(out, options, wall_ns());
-    act_free(command);
+    buf_text(&act->hashed, text);
+    buf_text(&act->hashed, came->err);
+    if (act->at == 2)
+        return false;
+    if (act->asked.checkpoint != 0)
+        u64_text(act->asked.checkpoint, id);
+    else if (act->at == 0 && !restored_id(came->printed, act->id))
+        return false;
+    else
+        memcpy(id, act->id, sizeof id);
+    act->at++;
+    make_files_line(act, &act->lines[act->at], forms[act->at - 1], id);
+    return !act->lines[act->at].failed;
+}
+
+static void put_done(struct place *place, const struct act *act,
+                     const struct act_came *came)
+{
+    struct buf *out = place->out;
+    const struct line *line = &act->lines[act->at];
+    place->answer->status = came->problem ? 409 : 200;
+    put_title(place, act, came->problem ? "not done" : "done",
+              came->problem  ? "This was not done"
+              : line->starts ? "It has begun"
+                             : "Done");
+    buf_text(out, "<p>The command: ");
+    put_command(out, place->options, "%s", line->shown.data);
+    buf_text(out, "</p>");
+    put_printed(out, came->problem ? came->problem : line->starts ? "" : came->printed);
+    put_printed(out, came->problem || line->starts ? "" : came->err);
+    frame_end(out, place->options, wall_ns());
+}
+
+bool act_goes_on(struct act *act, struct cairn_store *store,
+                 const struct page_options *options, const struct act_came *came,
+                 struct page_answer *answer)
+{
+    struct cairn_error error = {0};
+    struct place place = place_of(store, options, answer, &error);
+    if (act->at == LINES_MOST - 1) {
+        put_done(&place, act, came);
+        return false;
+    }
+    if (act->at == 0 && came->problem) {
+        put_refused(&place, act, came->problem);
+        return false;
+    }
+    return take_look(act, options, came) || decide(&place, act);
 }

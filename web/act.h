@@ -2,7 +2,15 @@
 /* What pages can do (cairn web --allow-changes), in two steps: a form of a page asks
  * for an action and is answered by a preview, which says what would happen; the
  * preview's form has the action done by a command of cairn. It has a nonce, which
- * counts once, for that action, and only as long as the preview would be the same. */
+ * counts once, for that action, and only as long as the preview would be the same.
+ *
+ * A preview that the command itself makes (by --dry-run) takes processes, too: so what
+ * a form asks for is a row of commands, of which the last one does it.
+ *
+ *     struct act *act = act_take(...);         NULL: that is the answer
+ *     do carry out act_line(act);
+ *     while (act_goes_on(act, ...));           false: that is the answer
+ *     act_free(act); */
 #ifndef WEB_ACT_H
 #define WEB_ACT_H
 
@@ -15,22 +23,26 @@ struct acts;
 struct acts *acts_new(const char *const *words, size_t n);
 void acts_free(struct acts *acts);
 
-enum { ACT_WORDS = 24 };
-struct act_command {
-    const char *argv[ACT_WORDS + 1]; /* ended by NULL; those from `own` on are heap */
-    size_t n, own;
-    bool starts; /* it goes on when it has said which run it is */
-    uint64_t run;
-    char *shown; /* as somebody types it; heap */
+/* One command. */
+struct act_line {
+    const char *const *argv; /* ended by NULL; as long as the act */
+    bool starts;             /* it goes on when it has said which run it is */
+    bool text;               /* it prints text; else JSON */
 };
-/* A form that was posted. NULL: `answer` is a preview, or says what is wrong. */
-struct act_command *act_take(struct acts *acts, struct cairn_store *store,
-                             const struct page_options *options,
-                             const struct page_ask *ask, struct page_answer *answer);
-/* The page that says what came of it: `problem` NULL or the reason why nothing did.
- * Frees the command. */
-void act_done(const struct page_options *options, struct act_command *command,
-              const char *problem, struct page_answer *answer);
-void act_free(struct act_command *command);
+/* What came of it; texts are never NULL, but `problem`, if it was done. */
+struct act_came {
+    const char *problem, *printed, *err;
+};
+
+/* For a form that was posted. NULL: `answer` is a preview, or says what is wrong. */
+struct act *act_take(struct acts *acts, struct cairn_store *store,
+                     const struct page_options *options, const struct page_ask *ask,
+                     struct page_answer *answer);
+struct act_line act_line(const struct act *act);
+/* After that command. False: `answer` is a preview, or says what came of it. */
+bool act_goes_on(struct act *act, struct cairn_store *store,
+                 const struct page_options *options, const struct act_came *came,
+                 struct page_answer *answer);
+void act_free(struct act *act);
 
 #endif

@@ -243,6 +243,53 @@ static int put_state(struct place *place, const char *id)
 
 /* ---- The page ---- */
 
+struct label_acts {
+    struct place *place;
+    uint64_t checkpoint;
+};
+
+static int put_unlabel(void *context, const struct cairn_annotation *annotation)
+{
+    struct label_acts *acts = context;
+    struct buf label = BUF_INIT;
+    if (!annotation->label)
+        return 0;
+    buf_text(&label, "Remove the label ");
+    html_start(&label, annotation->text, TEXT_SHOWN);
+    buf_byte(&label, 0);
+    if (!label.failed)
+        put_act(acts->place->out, acts->place->options, label.data,
+                &(struct act_asked){.act = "unlabel",
+                                    .checkpoint = acts->checkpoint,
+                                    .label = annotation->text});
+    buf_release(&label);
+    return 0;
+}
+
+static void put_acts(struct place *place, const struct cairn_checkpoint_info *info)
+{
+    static const char *const of_any[][2] = {{"Label", "label"}, {"Note", "note"}};
+    static const char *const of_session[][2] = {{"Restore", "restore"},
+                                                {"Fork", "fork"}};
+    struct label_acts acts = {place, info->seq};
+    struct cairn_error error = {0};
+    if (!place->options->key)
+        return;
+    buf_text(place->out, "<div>");
+    if (info->namespace_id == CAIRN_NAMESPACE_DEBUG)
+        for (size_t i = 0; i < COUNT_OF(of_session); i++)
+            put_act(place->out, place->options, of_session[i][0],
+                    &(struct act_asked){.act = of_session[i][1],
+                                        .session = info->session,
+                                        .checkpoint = info->seq});
+    for (size_t i = 0; i < COUNT_OF(of_any); i++)
+        put_act(place->out, place->options, of_any[i][0],
+                &(struct act_asked){.act = of_any[i][1], .checkpoint = info->seq});
+    (void)cairn_checkpoint_annotations(place->store, info->id, put_unlabel, &acts,
+                                       &error);
+    buf_text(place->out, "</div>");
+}
+
 int checkpoint_page(struct place *place)
 {
     struct cairn_checkpoint_info info;
@@ -263,7 +310,9 @@ int checkpoint_page(struct place *place)
         put_command(out, place->options, "cairn checkpoint restore %s --dry-run",
                     info.id);
     }
-    buf_text(out, "</p></header><dl class=\"facts\">");
+    buf_text(out, "</p>");
+    put_acts(place, &info);
+    buf_text(out, "</header><dl class=\"facts\">");
     put_record(place, &info);
     if (debug)
         rc = put_state(place, info.id);

@@ -64,11 +64,19 @@ static void put_field(struct buf *out, const char *kind, const char *words,
     buf_text(out, "</div>");
 }
 
+struct board_rows {
+    struct buf *out;
+    uint64_t n;
+};
+
 static int put_change(void *context, const struct cairn_board_change *change)
 {
-    struct comparison *c = context;
-    struct buf *out = c->place->out;
-    if (c->n++ >= CHANGES_SHOWN)
+    struct board_rows *rows = context;
+    struct buf *out = rows->out;
+    static const char *const headings[] = {"Change", "Item", "Kind", "What", NULL};
+    if (rows->n == 0)
+        table_begin(out, "plain", "changes of the board", headings);
+    if (rows->n++ >= CHANGES_SHOWN)
         return 0;
     buf_format(out, "<tr><td>%s</td><th scope=\"row\">",
                sign_of(change->before, change->after));
@@ -90,25 +98,30 @@ static int put_change(void *context, const struct cairn_board_change *change)
     return 0;
 }
 
+int put_board_changes(struct place *place, const char *session, const char *from,
+                      const char *to, struct cairn_board_summary *summary)
+{
+    struct board_rows rows = {.out = place->out};
+    int rc = cairn_session_diff(place->store, session, from, to, put_change, &rows,
+                                summary, place->error);
+    if (rows.n > 0)
+        table_end(place->out);
+    if (rows.n > CHANGES_SHOWN)
+        buf_format(place->out, "<p class=\"note\">and %" PRIu64 " more</p>",
+                   rows.n - CHANGES_SHOWN);
+    return rc;
+}
+
 static int put_changes(struct comparison *c, struct cairn_board_summary *summary)
 {
-    static const char *const headings[] = {"Change", "Item", "Kind", "What", NULL};
     struct buf *out = c->place->out, rows = BUF_INIT;
     c->place->out = &rows;
-    int rc = cairn_session_diff(c->place->store, NULL, c->from.id, c->to.id, put_change,
-                                c, summary, c->place->error);
+    int rc = put_board_changes(c->place, NULL, c->from.id, c->to.id, summary);
     c->place->out = out;
     buf_text(out, "<section><h2>Board</h2><p>");
     html_text(out, rc == 0 ? summary->text : "");
     buf_text(out, "</p>");
-    if (rows.size > 0) {
-        table_begin(out, "plain", "changes of the board", headings);
-        buf_str(out, buf_view(&rows));
-        table_end(out);
-    }
-    if (c->n > CHANGES_SHOWN)
-        buf_format(out, "<p class=\"note\">and %" PRIu64 " more</p>",
-                   c->n - CHANGES_SHOWN);
+    buf_str(out, buf_view(&rows));
     buf_text(out, "</section>");
     out->failed |= rows.failed;
     buf_release(&rows);

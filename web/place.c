@@ -204,14 +204,22 @@ void put_hidden(struct buf *out, const char *name, const char *value)
 void act_form_begin(struct buf *out, const struct page_options *options,
                     const struct act_asked *asked)
 {
-    char run[24];
-    snprintf(run, sizeof run, "%" PRIu64, asked->run);
+    const struct {
+        const char *name;
+        uint64_t number;
+    } numbers[] = {{"run", asked->run},
+                   {"session", asked->session},
+                   {"checkpoint", asked->checkpoint}};
+    char text[24];
     buf_text(out, "<form class=\"act\" method=\"post\" action=\"/act\">");
     put_hidden(out, "key", options->key);
     put_hidden(out, "act", asked->act);
-    put_hidden(out, "run", run);
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        if (numbers[i].number != 0)
+            put_hidden(out, numbers[i].name, u64_text(numbers[i].number, text));
     put_hidden(out, "task", asked->task);
     put_hidden(out, "outcome", asked->outcome);
+    put_hidden(out, "label", asked->label);
 }
 
 void put_act(struct buf *out, const struct page_options *options, const char *label,

@@ -50,6 +50,10 @@ void put_tags(struct buf *out, const char *tags);
 void put_labels(struct place *place, const char *id);
 /* The items of a session by kinds, now (`id` NULL), or at a checkpoint. */
 int put_board(struct place *place, const char *session, const char *id);
+/* What differs on the board between two states, field by field: `from` and `to` as those
+ * of cairn_session_diff. */
+int put_board_changes(struct place *place, const char *session, const char *from,
+                      const char *to, struct cairn_board_summary *summary);
 /* One message; the context is a struct buf. */
 int put_message(void *out, const struct cairn_message *message);
 /* The same, with so many bytes of its text. */
@@ -69,11 +73,11 @@ void put_picture_of(struct buf *out, uint64_t seq, const char *path);
 
 /* ---- Forms of what changes something (web/act.h) ---- */
 
-/* What is asked for; what an action has not got is NULL. */
+/* What is asked for; what an action has not got is NULL or 0. */
 struct act_asked {
-    const char *act; /* "resume", ... */
-    uint64_t run;
-    const char *task, *outcome;
+    const char *act;                   /* "resume", ... */
+    uint64_t run, session, checkpoint; /* their numbers */
+    const char *task, *outcome, *label;
 };
 /* A button that asks for a preview. Nothing if pages only show. */
 void put_act(struct buf *out, const struct page_options *options, const char *label,

@@ -110,8 +110,10 @@ static void put_facts(struct page *page)
 static void put_task_act(struct page *page, const char *label, const char *act,
                          const char *task, const char *outcome)
 {
-    put_act(page->out, page->options, label,
-            &(struct act_asked){act, page->view.run.run, task, outcome});
+    put_act(
+        page->out, page->options, label,
+        &(struct act_asked){
+            .act = act, .run = page->view.run.run, .task = task, .outcome = outcome});
 }
 
 static void put_step(struct page *page, const struct cairn_waiting_info *waiting)
@@ -126,6 +128,8 @@ static void put_step(struct page *page, const struct cairn_waiting_info *waiting
         put_command(page->out, page->options, "cairn complete %" PRIu64 " %s",
                     page->view.run.run, word ? word : "TASK");
         put(page, " ");
+        if (!waiting->holder)
+            put_task_act(page, "Claim", "claim", waiting->task, NULL);
         put_task_act(page, "Complete", "complete", waiting->task, NULL);
         put_task_act(page, "Fail", "fail", waiting->task, NULL);
     } else if (!waiting->check) {
@@ -142,6 +146,17 @@ static void put_step(struct page *page, const struct cairn_waiting_info *waiting
     }
     put(page, "</li>");
     free(word);
+}
+
+static bool can_undo(const struct page_view *view)
+{
+    struct cairn_node_info node = {0};
+    for (size_t i = 0; view->workflow && i < view->n; i++)
+        if (view->tasks[i].info.outcome == CAIRN_COMPLETED &&
+            cairn_workflow_node(view->workflow, view->tasks[i].node, &node) == 0 &&
+            node.undo)
+            return true;
+    return false;
 }
 
 static void put_next_steps(struct page *page)
@@ -173,6 +188,8 @@ static void put_next_steps(struct page *page)
     put(page, view->n_waiting > 0 || resume ? "</ul>" : "");
     if (run->live)
         put_task_act(page, "Cancel", "cancel", NULL, NULL);
+    else if (can_undo(view))
+        put_task_act(page, "Undo", "undo", NULL, NULL);
     put(page, "</section>");
     part_end(page->options, page->out);
 }

@@ -414,7 +414,11 @@ static void put_facts(struct place *place, const struct cairn_session_info *info
                "hypotheses: %" PRIu64 ", gaps filled: %" PRIu64 ", checks: %" PRIu64,
                info->hypotheses_tested, info->gaps_filled, info->verifications);
     fact_end(out);
-    buf_text(out, "</dl></header>");
+    buf_text(out, "</dl>");
+    if (info->ended_ns == 0)
+        put_act(out, place->options, "Create a checkpoint",
+                &(struct act_asked){.act = "create", .session = info->session});
+    buf_text(out, "</header>");
 }
 
 static int put_board_part(struct place *place, const char *session)

@@ -110,7 +110,7 @@ int plan_page(struct place *place)
     put_command(place->out, place->options, "cairn resume %" PRIu64, place->number);
     buf_text(place->out, " does it.</p>");
     put_act(place->out, place->options, "Resume",
-            &(struct act_asked){"resume", place->number, NULL, NULL});
+            &(struct act_asked){.act = "resume", .run = place->number});
     if (rc == 0)
         frame_end(place->out, place->options, wall_ns());
     return rc;
@@ -317,7 +317,8 @@ int task_page(struct place *place)
         }
         if (rc == 0) {
             put_act(place->out, place->options, "Run again",
-                    &(struct act_asked){"rerun", place->number, task, NULL});
+                    &(struct act_asked){
+                        .act = "rerun", .run = place->number, .task = task});
             rc = put_histories(place, task);
         }
         if (rc == 0)

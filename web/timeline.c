@@ -5,6 +5,7 @@
 #include "web/place.h"
 
 #include "base/error.h"
+#include "base/words.h"
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/lineage.h"
@@ -23,6 +24,7 @@ enum {
     ALL_ROWS = 100, /* of one branch or run alone */
     DEPTH_SHOWN = 6,
     FILES_NAMED = 3,
+    RESTORES_SHOWN = 10,
     FILES_BUDGET_MS = 150, /* to look for the files that changed, of a whole page */
 };
 
@@ -300,6 +302,61 @@ static int put_session(struct timeline *t, uint64_t session)
     return rc;
 }
 
+/* ---- Restores, and what takes them back ---- */
+
+struct restores {
+    struct buf rows[RESTORES_SHOWN]; /* the last ones, in a ring */
+    uint64_t n;
+};
+
+static int note_restore(void *context, const struct cairn_session_event *event)
+{
+    struct restores *restores = context;
+    if (strcmp(event->kind, "restore") != 0)
+        return 0;
+    struct buf *row = &restores->rows[restores->n++ % RESTORES_SHOWN];
+    buf_clear(row);
+    buf_text(row, "<li>");
+    html_time(row, event->time_ns);
+    buf_text(row, " ");
+    html_text(row, event->text);
+    buf_text(row, "</li>");
+    return 0;
+}
+
+/* The last one is first, as it is the first to be taken back. */
+static int put_restores(struct place *place, uint64_t session)
+{
+    static const char *const ways[][2] = {{"Undo the last restore", "undo-restore"},
+                                          {"Redo the last restore", "redo-restore"}};
+    struct restores restores = {.n = 0};
+    struct buf *out = place->out;
+    char number[24];
+    int rc = cairn_session_events(place->store, u64_text(session, number), 0,
+                                  note_restore, &restores, place->error);
+    if (restores.n > 0) {
+        buf_text(out, "<section id=\"restores\"><h2>Restores</h2><ul>");
+        for (uint64_t i = restores.n; i > 0 && i + RESTORES_SHOWN > restores.n; i--)
+            buf_str(out, buf_view(&restores.rows[(i - 1) % RESTORES_SHOWN]));
+        buf_text(out, "</ul>");
+        for (size_t i = 0; i < COUNT_OF(ways); i++) {
+            buf_text(out, "<div>");
+            put_command(out, place->options, "cairn checkpoint %s --session %s",
+                        ways[i][1], number);
+            buf_byte(out, ' ');
+            put_act(out, place->options, ways[i][0],
+                    &(struct act_asked){.act = ways[i][1], .session = session});
+            buf_text(out, "</div>");
+        }
+        buf_text(out, "</section>");
+    }
+    for (size_t i = 0; i < RESTORES_SHOWN; i++) {
+        out->failed |= restores.rows[i].failed;
+        buf_release(&restores.rows[i]);
+    }
+    return rc;
+}
+
 /* ---- Runs ---- */
 
 static int put_run(struct timeline *t, size_t entry)
@@ -402,6 +459,8 @@ int timeline_page(struct place *place)
     if (sessions.shown + runs.shown == 0 && all)
         put_note(out, "There is no checkpoint.");
     buf_text(out, "<p><button>Compare</button></p></form>");
+    if (rc == 0 && ask_number(place->ask, "session") != 0)
+        rc = put_damage(place, put_restores(place, ask_number(place->ask, "session")));
     if (all) {
         put_part_links(out, &sessions);
         put_part_links(out, &runs);

@@ -192,8 +192,15 @@ static void answer_page(void *context, const struct site_ask *ask,
 
 struct deed {
     struct site_command command; /* the first member */
-    struct act_command *act;
+    struct act *act;
 };
+
+static struct site_command *next_command(struct deed *deed)
+{
+    struct act_line line = act_line(deed->act);
+    deed->command = (struct site_command){line.argv, line.starts, line.text};
+    return &deed->command;
+}
 
 static struct site_command *begin_act(void *context, const struct site_ask *ask,
                                       struct site_answer *answer)
@@ -208,29 +215,37 @@ static struct site_command *begin_act(void *context, const struct site_ask *ask,
     else
         deed->act =
             act_take(serving->acts, serving->store, &serving->pages, &page_ask, &page);
-    hand_over(&page, answer);
-    if (!deed || !deed->act) {
-        free(deed);
-        return NULL;
+    if (deed && deed->act) {
+        buf_release(&page.body);
+        return next_command(deed);
     }
-    deed->command = (struct site_command){deed->act->argv, deed->act->starts};
-    buf_release(&answer->body);
-    return &deed->command;
+    free(deed);
+    hand_over(&page, answer);
+    return NULL;
 }
 
-static void end_act(void *context, struct site_command *command, const char *problem,
-                    struct site_answer *answer)
+static struct site_command *end_act(void *context, struct site_command *command,
+                                    const struct site_came *came,
+                                    struct site_answer *answer)
 {
     struct serving *serving = context;
     struct deed *deed = (struct deed *)command;
     struct page_answer page = {.status = 200};
-    if (answer) {
-        act_done(&serving->pages, deed->act, problem, &page);
-        hand_over(&page, answer);
-    } else {
-        act_free(deed->act);
+    struct cairn_error error = {0};
+    if (came && current_store(serving, &error) != 0) {
+        pages_problem(&serving->pages, 500, error.text, &page);
+    } else if (came) {
+        struct act_came of_act = {came->problem, came->printed, came->err};
+        if (act_goes_on(deed->act, serving->store, &serving->pages, &of_act, &page)) {
+            buf_release(&page.body);
+            return next_command(deed);
+        }
     }
+    if (came)
+        hand_over(&page, answer);
+    act_free(deed->act);
     free(deed);
+    return NULL;
 }
 
 /* What a page asks for is done with the same store and key, and the log of the store

@@ -196,6 +196,8 @@ int session_store(struct settings *settings, enum store_use use)
         return report_failure(EXIT_NOT_FOUND, cairn_code_name(rc),
                               "there is no store %s: `cairn session start` makes one",
                               options.path ? options.path : "here or above");
+    if (rc == 0 && (use == STORE_WRITE || use == STORE_CREATE))
+        rc = note_asked(settings, settings->store, &error);
     if (rc != 0)
         return report_error(&error);
     settings->hooks = true;

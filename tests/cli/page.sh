@@ -123,3 +123,25 @@ browse() {
     exits 0 node --experimental-websocket "$TESTS/tools/browser.mjs" "http://127.0.0.1:$port$(newest)" \
         'document.title.startsWith("cairn: /")' "$@"
 }
+
+# ---- Forms ----
+
+# post FIELDS [HEADER...]: a form, as a browser sends it
+post() {
+    fields=$1
+    shift
+    for usual in 'Content-Type: application/x-www-form-urlencoded' "Origin: http://127.0.0.1:$port"; do
+        case " $*" in *"${usual%%:*}:"*) ;; *) set -- "$@" "$usual" ;; esac
+    done
+    build POST /act "Content-Length: ${#fields}" "$@"
+    printf '%s' "$fields" >>request
+    send
+}
+key() { sed -n 's/.*name="key" value="\([0-9a-f]*\)".*/\1/p' body | head -n 1; }
+nonce() { sed -n 's/.*name="nonce" value="\([0-9a-f]*\)".*/\1/p' body | head -n 1; }
+refused() { # CODE NAME FIELDS [HEADER...]
+    wanted=$1 name=$2
+    shift 2
+    post "$@"
+    is "$code" "$wanted" "$name"
+}

@@ -4,26 +4,6 @@
 . "$TESTS/cli/page.sh"
 unset CAIRN_SESSION
 
-# post FIELDS [HEADER...]: a form, as a browser sends it
-post() {
-    fields=$1
-    shift
-    for usual in 'Content-Type: application/x-www-form-urlencoded' "Origin: http://127.0.0.1:$port"; do
-        case " $*" in *"${usual%%:*}:"*) ;; *) set -- "$@" "$usual" ;; esac
-    done
-    build POST /act "Content-Length: ${#fields}" "$@"
-    printf '%s' "$fields" >>request
-    send
-}
-key() { sed -n 's/.*name="key" value="\([0-9a-f]*\)".*/\1/p' body | head -n 1; }
-nonce() { sed -n 's/.*name="nonce" value="\([0-9a-f]*\)".*/\1/p' body | head -n 1; }
-refused() { # CODE NAME FIELDS [HEADER...]
-    wanted=$1 name=$2
-    shift 2
-    post "$@"
-    is "$code" "$wanted" "$name"
-}
-
 plant >planted
 text=$(sed -n 1p planted)
 cat >flow.yaml <<END
@@ -200,8 +180,8 @@ printf 'name: pressed\ntasks: {a: {external: "yes?"}, b: {needs: [a], run: "true
 run cairn run -q --no-wait pressed.yaml
 browse 'a browser presses the buttons' \
     'location.href = "/runs/5"; true' \
-    '[...document.querySelectorAll("form.act button")].map((b) => b.textContent).join() === "Complete...,Fail...,Resume..."' \
-    'document.querySelector("form.act button").click(); true' 'document.title === "Complete"' \
+    '[...document.querySelectorAll("form.act button")].map((b) => b.textContent).join() === "Claim...,Complete...,Fail...,Resume..."' \
+    'document.querySelectorAll("form.act button")[1].click(); true' 'document.title === "Complete"' \
     'document.querySelector("textarea").value = "one=1\ntwo=2"; document.querySelector("form.act button").click(); true' \
     'document.title === "done" && /cairn complete --output .*one=1.* --output .*two=2.* 5 a/.test(document.body.innerText)' \
     '!cairn resume 5' 'document.querySelector("h1 a").click(); true' \
@@ -209,6 +189,40 @@ browse 'a browser presses the buttons' \
     '[...document.querySelectorAll("tbody a")].find((a) => a.textContent === "why").click(); true' 'document.title === "a"' \
     '/one = 1/.test(document.body.innerText) && document.documentElement.scrollWidth <= innerWidth' &&
     is "$(cairn values a two --run 5)" 2 'what was typed has come'
+printf 'name: taken\ntasks: {a: {external: "yes?"}, b: {run: "true", undo: "echo b >>undone"}, c: {needs: [b], run: "true", undo: "echo c >>undone"}}\n' >taken.yaml
+run cairn run -q --no-wait taken.yaml
+page 200 /runs/6 'a run with a step to claim'
+has '<button>Claim...</button>'
+has '<button>Undo...</button>'
+post "key=$key&act=claim&run=6&task=a"
+post "key=$key&act=claim&run=6&task=a&nonce=$(nonce)&holder=kim+lee&lease=2h"
+is "$code" 200 'claimed'
+has "cairn claim --holder &#39;kim lee&#39; --lease 2h 6 a" 'by the command'
+token=$(sed -n 's/^<pre>\|.*<pre>\([0-9a-f-]*\)$/\1/p' body | head -n 1)
+page 200 /runs/6 'the run'
+has 'is claimed by kim lee'
+is "$(grep -c '<button>Claim' body)" 0 'nobody else can claim it'
+refused 409 'nor by a form' "key=$key&act=claim&run=6&task=a&nonce=x"
+post "key=$key&act=complete&run=6&task=a"
+post "key=$key&act=complete&run=6&task=a&nonce=$(nonce)"
+is "$code" 409 'nor complete it without the token'
+post "key=$key&act=complete&run=6&task=a"
+post "key=$key&act=complete&run=6&task=a&nonce=$(nonce)&token=$token"
+is "$code" 200 'with it, it is completed'
+post "key=$key&act=undo&run=6"
+has 'The undo of 2 completed tasks runs, one after the other, the last one first' 'what an undo would do'
+nonce=$(nonce)
+post "key=$key&act=undo&run=6&nonce=$nonce"
+has 'It has begun: Undo'
+ok 'both are undone' wait_for 20 sh -c 'cairn status 6 --json | grep -q "\"undone\":2"'
+is "$(tr '\n' ' ' <undone)" 'c b ' 'in reverse order'
+refused 409 'once' "key=$key&act=undo&run=6&nonce=$nonce"
+has 'No completed task of run 6 has an undo'
+run cairn events --maintenance
+says 'web: cairn undo 6' 'it was noted'
+says 'web: cairn rerun --run 1 make'
+says 'web: cairn resolve 3 a failed'
+says 'web: cairn claim 6 a'
 old=$key
 stop
 is "$status" 0 'it ends in order'

@@ -1,0 +1,207 @@
+# cairn web --allow-changes: restores, forks, checkpoints, labels and notes of sessions; each is
+# shown before it is done, by the command's own --dry-run, and done only as it was shown.
+. "$TESTS/cli/tap.sh"
+. "$TESTS/cli/page.sh"
+unset CAIRN_SESSION
+
+head_id() { cairn checkpoint list --session "$1" --json | grep -o 'debug:[0-9]*' | head -n 1 | tr -dc 0-9; }
+plant >planted
+run cairn session start "$(sed -n 1p planted)"
+mkdir files
+run cairn session config files files
+echo one >files/x
+run cairn hypothesis add "$(sed -n 2p planted)"
+run cairn checkpoint create "$(sed -n 3p planted)"
+first=$(head_id 1)
+echo two >files/x
+echo new >files/y
+run cairn hypothesis add 'the second one'
+run cairn checkpoint create two
+second=$(head_id 1)
+
+serve
+enter
+page 200 "/checkpoints/$first" 'a checkpoint, when pages only show'
+is "$(grep -c 'method="post"' body)" 0 'has no buttons'
+page 200 '/timeline?session=1' 'nor has the timeline'
+is "$(grep -c 'method="post"' body)" 0 'any'
+stop
+
+serve --allow-changes
+enter
+page 200 "/checkpoints/$first" 'a checkpoint'
+key=$(key)
+has '<button>Restore...</button>'
+has '<button>Fork...</button>'
+has '<button>Label...</button>'
+has '<button>Note...</button>'
+
+# ---- The dry run, and what it allows ----
+restore="key=$key&act=restore&session=1&checkpoint=$first"
+post "$restore"
+is "$code" 200 'the preview of a restore'
+ok 'is whole and inert' inert body "$served"
+has "<code>cairn checkpoint restore --dry-run --session 1 $first</code>" 'by a dry run'
+has 'items     0 added, 0 changed, 1 removed' 'what it says'
+has 'files     0 added, 1 changed, 1 removed'
+has '- removed</td><th scope="row">h2</th>' 'the board, item by item'
+has '   1    1  x' 'and file by file'
+has '   1    0  y'
+has "<code>cairn checkpoint restore --yes --session 1 $first</code>" 'the command that does it'
+has "<button>Restore checkpoint $first</button>" 'the button names it'
+is "$(cat files/x files/y)" 'two
+new' 'nothing was done'
+is "$(head_id 1)" "$second" 'nothing was stored'
+is "$(cairn events --maintenance 2>/dev/null | grep -c web:)" 0 'a preview is not noted'
+nonce=$(nonce)
+echo three >files/x
+post "$restore&nonce=$nonce"
+is "$code" 409 'a file was changed since'
+has 'Things have changed since you looked'
+has '   1    1  x' 'the new preview'
+nonce=$(nonce)
+run cairn note add 'one more'
+post "$restore&nonce=$nonce"
+is "$code" 409 'the board was changed since'
+has '- removed</td><th scope="row">n1</th>'
+nonce=$(nonce)
+refused 409 'the nonce of another checkpoint' "key=$key&act=restore&session=1&checkpoint=$second&nonce=$nonce"
+post "$restore"
+nonce=$(nonce)
+run cairn session start elsewhere
+run cairn note add 'elsewhere'
+run cairn session switch 1
+post "$restore&nonce=$nonce"
+is "$code" 200 'a change in another session changes nothing of it'
+has 'Done: Restore checkpoint'
+has "restored  debug:$first-" 'what the command has printed'
+has 'to take it back: cairn checkpoint undo-restore' 'and how it is taken back'
+ok 'is inert' inert body "$served"
+is "$(cat files/x)" one 'the file is as it was'
+ok 'the other one is gone' test ! -e files/y
+run cairn hypothesis list
+is "$(grep -c 'the second one' out)" 0 'and so is the board'
+run cairn events --maintenance
+says "web: cairn checkpoint restore --session 1 $first" 'the log says who asked'
+refused 409 'once' "$restore&nonce=$nonce"
+
+# ---- Back and forward ----
+page 200 '/timeline?session=1' 'the timeline of the session'
+has '<h2>Restores</h2>' 'shows restores'
+has '<button>Undo the last restore...</button>'
+undo="key=$key&act=undo-restore&session=1"
+redo="key=$key&act=redo-restore&session=1"
+refused 409 'there is nothing to redo' "$redo"
+has 'there is nothing to redo'
+ok 'which is inert' inert body "$served"
+post "$undo"
+has 'files     1 added, 1 changed, 0 removed' 'what an undo would do'
+has '   0    1  y' 'file by file'
+post "$undo&nonce=$(nonce)"
+is "$code" 200 'undone'
+is "$(cat files/x files/y)" 'three
+new' 'all is there again'
+post "$redo"
+post "$redo&nonce=$(nonce)"
+is "$code" 200 'redone'
+is "$(cat files/x)" one 'and as it was before'
+page 200 '/timeline?session=1' 'the timeline'
+is "$(sed 's/<li>/\n&/g' body | grep -c '^<li><time')" 3 'has all three'
+
+# ---- Fork ----
+fork="key=$key&act=fork&session=1&checkpoint=$second"
+post "$fork"
+has ', which begins at debug:' 'a branch is named'
+post "$fork&nonce=$(nonce)&name=other%20way"
+is "$code" 200 'begun by another name'
+run cairn branch list --session 1
+says 'other way' 'it is there'
+is "$(cat files/x)" two 'with its files'
+
+# ---- Create, label, note ----
+create="key=$key&act=create&session=1"
+post "$create"
+has 'Its whole state is stored' 'the preview of a checkpoint'
+post "$create&nonce=$(nonce)&text=--it%27s+%3Cb%3Ehere&tag=a,b"
+is "$code" 200 'made'
+third=$(head_id 1)
+page 200 "/checkpoints/$third" 'its page'
+has '--it&#39;s &lt;b&gt;here' 'has its message'
+has '<span class="tag">b</span>' 'and tags'
+label="key=$key&act=label&checkpoint=$third"
+post "$label"
+post "$label&nonce=$(nonce)&text=keep"
+is "$code" 200 'labelled'
+page 200 "/checkpoints/$third" 'its page'
+has '<button>Remove the label keep...</button>'
+post "key=$key&act=note&checkpoint=$third"
+post "key=$key&act=note&checkpoint=$third&nonce=$(nonce)&text="
+is "$code" 409 'an empty note'
+has 'This was not done: Note checkpoint'
+post "key=$key&act=note&checkpoint=$third"
+post "key=$key&act=note&checkpoint=$third&nonce=$(nonce)&text=a+%3Cscript%3E"
+is "$code" 200 'a note'
+post "key=$key&act=unlabel&checkpoint=$third&label=keep"
+post "key=$key&act=unlabel&checkpoint=$third&label=keep&nonce=$(nonce)"
+is "$code" 200 'the label is taken off'
+page 200 "/checkpoints/$third" 'its page'
+has 'a &lt;script&gt;' 'the note is text'
+is "$(grep -c 'Remove the label' body)" 0 'no label is left'
+run cairn events --maintenance
+says "web: cairn checkpoint label $third keep" 'each was noted'
+says "web: cairn checkpoint fork --session 1 $second"
+says "web: cairn checkpoint create --session 1 '--it"
+
+# ---- What is refused ----
+for wrong in act=restore 'act=restore&session=1' "act=restore&checkpoint=$first" 'act=undo-restore' 'act=label' \
+    "act=unlabel&checkpoint=$first" "act=restore&session=1&checkpoint=x" "act=restore&session=1&checkpoint=$first%20--force" 'act=create&session=0'; do
+    refused 400 "$wrong" "key=$key&$wrong"
+done
+refused 409 'a checkpoint of another session' "key=$key&act=restore&session=2&checkpoint=$first"
+has 'is not one of session elsewhere'
+refused 409 'no such checkpoint' "key=$key&act=restore&session=1&checkpoint=999"
+refused 409 'no such session' "key=$key&act=create&session=9"
+refused 403 'no key' "act=restore&session=1&checkpoint=$first"
+refused 403 'from another site' "$restore" 'Sec-Fetch-Site: cross-site'
+ask GET "/act?act=restore&session=1&checkpoint=$first&key=$key"
+is "$code" 404 'nothing is done by a link'
+
+# ---- Two at once, and a server that is killed between the two ----
+post "$restore"
+one=$(nonce)
+post "$restore"
+two=$(nonce)
+post "$restore&nonce=$one"
+is "$code" 200 'one of two pages'
+post "$restore&nonce=$two"
+is "$code" 409 'the other one has seen another state'
+post "$undo"
+nonce=$(nonce)
+kill -9 "$server"
+wait "$server"
+before=$(cairn checkpoint list --session 1 --json | wc -c)
+serve --allow-changes --listen "127.0.0.1:$port"
+enter
+refused 403 'the key of the server that was killed' "$undo&nonce=$nonce"
+page 200 '/timeline?session=1' 'the new server'
+key=$(key)
+post "key=$key&act=undo-restore&session=1&nonce=$nonce"
+is "$code" 409 'does not know its nonce'
+is "$(cairn checkpoint list --session 1 --json | wc -c)" "$before" 'nothing was done'
+
+# ---- In a browser ----
+narrow='document.documentElement.scrollWidth <= innerWidth'
+browse 'a browser restores and takes it back' \
+    "location.href = '/checkpoints/$second'; true" "document.title.startsWith('debug:$second')" "$narrow" \
+    '[...document.querySelectorAll("button")].find((b) => b.textContent === "Restore...").click(); true' \
+    'document.title === "Restore"' "$narrow" \
+    "[...document.querySelectorAll('main button')].find((b) => b.textContent === 'Restore checkpoint $second').click(); true" \
+    'document.title === "done" && /restored  debug/.test(document.body.innerText)' "$narrow" \
+    'location.href = "/timeline?session=1"; true' 'document.title === "timeline"' "$narrow" \
+    '[...document.querySelectorAll("button")].find((b) => b.textContent === "Undo the last restore...").click(); true' \
+    'document.title === "Undo the last restore"' "$narrow" \
+    'document.querySelector("form.act button").click(); true' 'document.title === "done"' \
+    'history.go(-2); true' 'document.title === "timeline"'
+stop
+is "$status" 0 'it ends in order'
+done_testing
