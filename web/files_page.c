@@ -18,10 +18,10 @@ enum {
     PART_BYTES = 128 << 10, /* of a content on its page */
     BINARY_BYTES = 8000,    /* a NUL in so many means that it is binary */
     SAVED_MOST = 32 << 20,
-    VERSIONS_SHOWN = 20, /* at first: each looks through more checkpoints */
-    VERSIONS_MOST = 2500,
+    VERSIONS_SHOWN = 100,
     MATCHES_SHOWN = 200,
     BLAMED_SHOWN = 5000, /* lines */
+    LOOK_MS = 100,       /* for one page of what looks through all checkpoints */
 };
 
 struct file_place {
@@ -512,7 +512,6 @@ int blame_page(struct place *place)
 struct versions {
     struct place *place;
     const char *path;
-    uint64_t n;
 };
 
 static int put_version(void *context, const struct cairn_file_version *version)
@@ -520,7 +519,6 @@ static int put_version(void *context, const struct cairn_file_version *version)
     struct versions *versions = context;
     struct buf *out = versions->place->out;
     char size[FORMAT_MAX];
-    versions->n++;
     buf_text(out, "<tr><td>");
     put_checkpoint_link(out, version->id);
     buf_text(out, "</td><td>");
@@ -557,33 +555,63 @@ static int begin_session(struct place *place, struct cairn_session_info *info,
     return 0;
 }
 
+/* Which part of a long look is asked for. */
+static struct cairn_files_part ask_part(const struct place *place)
+{
+    return (struct cairn_files_part){.limit_ms = LOOK_MS,
+                                     .from = ask_number(place->ask, "from"),
+                                     .from_nth = ask_number(place->ask, "nth")};
+}
+
+/* Behind the rows of a part: where the next one is, which the script gets by itself.
+ * `address` is that of the page below its session's. */
+static void put_next_part(struct place *place, const struct cairn_files_part *part,
+                          const char *address)
+{
+    struct buf *out = place->out;
+    if (part->next == 0) {
+        buf_text(out, part->from == 0
+                          ? "<p class=\"note next\">All checkpoints were looked at."
+                          : "<p class=\"note next\">All others were looked at.");
+    } else {
+        buf_format(out,
+                   "<p class=\"next\">Looked at as far as debug:%" PRIu64
+                   ". <a href=\"/sessions/%" PRIu64 "/%s",
+                   part->next, place->number, address);
+        buf_format(out, "&amp;from=%" PRIu64, part->next);
+        if (part->next_nth != 0)
+            buf_format(out, "&amp;nth=%" PRIu64, part->next_nth);
+        buf_text(out, "\">Go on</a>");
+    }
+    buf_text(out, "</p>");
+}
+
 int history_page(struct place *place)
 {
     static const char *const headings[] = {"Checkpoint", "Made",    "Change", "Content",
                                            "Branch",     "Message", NULL};
     struct cairn_session_info info;
+    struct buf address = BUF_INIT;
     char number[24], *path = ask_text(place->ask, "path");
-    struct versions versions = {place, path ? path : "", 0};
-    uint64_t most = ask_number(place->ask, "most");
+    struct versions versions = {place, path ? path : ""};
+    struct cairn_files_part part = ask_part(place);
     int rc = begin_session(place, &info, number, versions.path);
-    most = most == 0 ? VERSIONS_SHOWN : most < VERSIONS_MOST ? most : VERSIONS_MOST;
     if (rc == 0) {
         table_begin(place->out, "plain", "versions", headings);
-        rc = cairn_files_log(place->store, number, versions.path, true, most,
-                             put_version, &versions, place->error);
+        rc = cairn_files_log(place->store, number, versions.path, true, VERSIONS_SHOWN,
+                             &part, put_version, &versions, place->error);
         table_end(place->out);
     }
     if (rc == CAIRN_EDAMAGED) {
         put_note(place->out, place->error->text);
         rc = 0;
     }
-    if (versions.n == most && most < VERSIONS_MOST) {
-        buf_format(place->out,
-                   "<p><a href=\"/sessions/%" PRIu64 "/history?path=", place->number);
-        html_address(place->out, versions.path);
-        buf_format(place->out, "&amp;most=%" PRIu64 "\">older versions</a></p>",
-                   5 * most);
-    }
+    buf_text(&address, "history?path=");
+    html_address(&address, versions.path);
+    buf_byte(&address, '\0');
+    if (rc == 0 && !buf_check(&address, place->error))
+        put_next_part(place, &part, address.data);
+    buf_release(&address);
     frame_end(place->out, place->options, wall_ns());
     free(path);
     return rc;
@@ -625,16 +653,32 @@ static int put_match(void *context, const struct cairn_file_match *match)
     return 0;
 }
 
+static void put_grep_address(struct buf *address, const struct place *place,
+                             const char *pattern)
+{
+    uint64_t at = ask_number(place->ask, "at");
+    buf_text(address, "grep?pattern=");
+    html_address(address, pattern);
+    if (at != 0)
+        buf_format(address, "&amp;at=%" PRIu64, at);
+    buf_text(address, ask_given(place->ask, "regex") ? "&amp;regex=1" : "");
+    buf_text(address, ask_given(place->ask, "case") ? "&amp;case=1" : "");
+    buf_byte(address, '\0');
+}
+
 static int put_matches(struct place *place, const char *number, const char *pattern)
 {
     static const char *const headings[] = {"File", "Checkpoints", "Line", NULL};
     uint64_t at = ask_number(place->ask, "at");
+    struct buf address = BUF_INIT;
     char id[32];
     snprintf(id, sizeof id, "debug:%" PRIu64, at);
+    struct cairn_files_part part = ask_part(place);
     struct cairn_files_search search = {.pattern = pattern,
                                         .fixed = !ask_given(place->ask, "regex"),
                                         .ignore_case = ask_given(place->ask, "case"),
-                                        .checkpoint = at != 0 ? id : NULL};
+                                        .checkpoint = at != 0 ? id : NULL,
+                                        .part = &part};
     struct cairn_files_searched result = {0};
     struct matches matches = {place->out, 0};
     table_begin(place->out, "plain", "matches", headings);
@@ -644,13 +688,14 @@ static int put_matches(struct place *place, const char *number, const char *patt
     if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED || rc == CAIRN_ELIMIT ||
         rc == CAIRN_EUSAGE) {
         put_note(place->out, place->error->text);
-        return 0;
+        rc = 0;
     }
     if (matches.n > MATCHES_SHOWN)
-        put_note(place->out, "There are more, which are not shown.");
-    else
-        buf_format(place->out, "<p class=\"note\">%" PRIu64 " line%s</p>", matches.n,
-                   plural(matches.n));
+        put_note(place->out, "The last file has more lines, which are not shown.");
+    put_grep_address(&address, place, pattern);
+    if (rc == 0 && !buf_check(&address, place->error))
+        put_next_part(place, &part, address.data);
+    buf_release(&address);
     return rc;
 }
 

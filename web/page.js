@@ -63,6 +63,21 @@
     follow();
   }
 
+  // What looks through many checkpoints comes in parts: the rows of the next one are put
+  // behind those that are there, until there are many.
+  const goOn = async () => {
+    const rows = document.querySelector('main tbody');
+    for (let at; rows.children.length < 200 && (at = document.querySelector('p.next')?.querySelector('a')); ) {
+      const answer = await fetch(at.href);
+      const part = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      const next = part.querySelector('p.next');
+      if (!answer.ok || !next) return;
+      rows.append(...part.querySelectorAll('main tbody > tr'));
+      document.querySelector('p.next').replaceWith(next);
+    }
+  };
+  if (document.querySelector('p.next a')) goOn();
+
   document.addEventListener('keydown', (event) => {
     const { tagName } = document.activeElement ?? {};
     if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(tagName)) return;

@@ -85,8 +85,8 @@ static int log_path(void *context, const char *path, struct cairn_error *error)
     begin_path(listing->doc, path, "versions");
     return cairn_files_log(listing->settings->store, session_option(listing->settings),
                            path, listing->branches,
-                           listing->settings->number[OPT_NEWEST], each_version, listing,
-                           error);
+                           listing->settings->number[OPT_NEWEST], NULL, each_version,
+                           listing, error);
 }
 
 /* A document says itself that damage made it incomplete. */

@@ -132,15 +132,29 @@ struct cairn_file_version {
     const char *branch;            /* its name */
     const struct cairn_file *file; /* NULL: it was removed, or that cannot be told */
 };
+/* A part of what looks through the checkpoints of a session, so that nobody has to wait
+ * for all of it: each part begins where the one before says that it has ended, and
+ * stands for itself. */
+struct cairn_files_part {
+    size_t size;       /* of this struct, or 0 */
+    uint64_t from;     /* `next` and `next_nth` of the part before, ... */
+    uint64_t from_nth; /* ... or 0: the first part */
+    uint32_t limit_ms; /* it ends when it has taken about so long, but not before it has
+                          looked at something; 0: at its end */
+    uint64_t next,
+        next_nth; /* set: where the next part begins; next 0: there is none */
+};
+
 /* The versions of a file, directory or link, newest first, at most so many (0: all):
  * one for each checkpoint in which it is not what it was in the one before that holds
  * files. A time that has changed alone is no change. Of the checkpoints that led to the
  * present state of the session, or with `all` of all its branches. Deleted ones are
- * left out. CAIRN_ENOTFOUND: none of them holds such a path; CAIRN_EDAMAGED: one or
- * more are damaged, and all others were told of. The callback must not use the store; a
- * non-zero return stops. */
+ * left out. `part` NULL: all of them. CAIRN_ENOTFOUND: none of them holds such a path
+ * (not of a part of them); CAIRN_EDAMAGED: one or more are damaged, and all others were
+ * told of. The callback must not use the store; a non-zero return stops. */
 CAIRN_API int cairn_files_log(struct cairn_store *store, const char *session,
                               const char *path, bool all, uint64_t most,
+                              struct cairn_files_part *part,
                               int (*each)(void *, const struct cairn_file_version *),
                               void *context, struct cairn_error *error);
 
@@ -159,6 +173,10 @@ struct cairn_files_search {
     /* Told of what is damaged, with the context: a checkpoint (`path` NULL), or the
      * content that a file had first in it. May be NULL. */
     void (*damaged)(void *context, const char *id, const char *path, const char *text);
+    struct cairn_files_part *part; /* NULL: all of it. Of a part: the versions that came
+                                      with these checkpoints; a match's `last` is the
+                                      newest of these that has it. What is left of a
+                                      version at which `each` stopped is in no part. */
 };
 /* A line of a version of a file. Views during the callback. */
 struct cairn_file_match {

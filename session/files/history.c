@@ -6,6 +6,7 @@
 #include "session/line_int.h"
 #include "session/session_int.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "cairn/files.h"
@@ -289,6 +290,42 @@ static int history_tell(struct history *h, uint32_t at, struct arena *arena,
     return !rc && arena->failed ? error_nomem(h->error) : rc;
 }
 
+/* ---- Parts ---- */
+
+static int part_check(const struct cairn_files_part *part, struct cairn_error *error)
+{
+    if (part)
+        SIZE_CHECK_IF("cairn_files_part", part, error);
+    return 0;
+}
+
+/* When a part has taken long enough, of which it may use `share` percent. */
+static int64_t part_until(const struct cairn_files_part *part, unsigned share)
+{
+    return part && part->limit_ms
+               ? clock_mono_ns() + (int64_t)part->limit_ms * 10000 * share
+               : INT64_MAX;
+}
+
+static bool is_late(int64_t until_ns)
+{
+    return until_ns != INT64_MAX && clock_mono_ns() >= until_ns;
+}
+
+/* How many steps are up to that checkpoint. */
+static size_t steps_up_to(const struct history *h, uint64_t seq)
+{
+    size_t low = 0, high = h->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (h->steps[middle].seq <= seq)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* ==== The versions of one file ==== */
 
 /* The versions of one path. */
@@ -299,6 +336,7 @@ struct logging {
     int (*each)(void *, const struct cairn_file_version *);
     void *context;
     uint64_t left; /* how many more may be reported */
+    struct cairn_files_part *part;
     uint64_t told, damaged;
     bool stopped;
 };
@@ -389,9 +427,16 @@ static int log_step(struct logging *l, uint32_t step)
 
 static int log_all(struct logging *l)
 {
+    struct cairn_files_part *part = l->part;
+    int64_t until_ns = part_until(part, 100);
+    size_t left = part && part->from ? steps_up_to(&l->h, part->from) : l->h.n;
     int rc = 0;
-    for (size_t i = l->h.n; i-- > 0 && !rc && !l->stopped;)
-        rc = log_step(l, (uint32_t)i);
+    do {
+        if (left > 0)
+            rc = log_step(l, (uint32_t)--left);
+    } while (left > 0 && !rc && !l->stopped && !is_late(until_ns));
+    if (part)
+        part->next = left > 0 ? l->h.steps[left - 1].seq : 0;
     if (rc || l->stopped)
         return rc;
     if (l->damaged)
@@ -399,7 +444,7 @@ static int log_all(struct logging *l)
                          "%llu of the checkpoints cannot be read: `cairn checkpoint "
                          "verify` says why",
                          (unsigned long long)l->damaged);
-    if (!l->told)
+    if (!l->told && (!part || (!part->from && !part->next)))
         return error_set(l->h.error, CAIRN_ENOTFOUND,
                          "none of %llu checkpoints holds %.200s: `cairn checkpoint "
                          "files` shows what there is",
@@ -408,15 +453,19 @@ static int log_all(struct logging *l)
 }
 
 int cairn_files_log(struct cairn_store *store, const char *session, const char *path,
-                    bool all, uint64_t most,
+                    bool all, uint64_t most, struct cairn_files_part *part,
                     int (*each)(void *, const struct cairn_file_version *),
                     void *context, struct cairn_error *error)
 {
     struct logging l = {.trail = trail_begin(str_of(path)),
                         .each = each,
                         .context = context,
-                        .left = most ? most : UINT64_MAX};
-    int rc = history_open(&l.h, store, session, NULL, all, error) ?: log_all(&l);
+                        .left = most ? most : UINT64_MAX,
+                        .part = part};
+    int rc = part_check(part, error);
+    if (rc)
+        return rc;
+    rc = history_open(&l.h, store, session, NULL, all, error) ?: log_all(&l);
     trail_end(&l.trail);
     return history_close(&l.h, rc);
 }
@@ -435,6 +484,7 @@ struct version {
     struct str key; /* the digest, and then the path, which ends with a NUL */
     struct tree_entry entry;
     uint32_t first, last; /* steps; last: the newest known one that has it */
+    uint32_t nth;         /* of what differs in the first */
     uint8_t state;        /* enum content_state, of the first one with the content */
 };
 
@@ -449,6 +499,7 @@ struct grep {
     size_t n, room;
     struct map known, contents; /* by key, and by the digest alone */
     bool *has_next;             /* of each step: it is not the end of a line */
+    uint32_t begin, end;        /* the steps that are looked at */
     uint64_t limited;           /* checkpoints with more files than are looked at */
     int (*each)(void *, const struct cairn_file_match *);
     void *context;
@@ -477,9 +528,18 @@ static int make_key(struct buf *key, const struct tree_entry *entry, struct str 
     return buf_check(key, error);
 }
 
-static int add_version(struct grep *g, uint32_t step, struct str key,
-                       const struct tree_entry *entry)
+/* What differs between a step and the one before it. */
+struct differing {
+    struct grep *g;
+    uint32_t step, before;
+    uint32_t n; /* of files that are in the step */
+    struct buf key;
+};
+
+static int add_version(struct differing *d, const struct tree_entry *entry)
 {
+    struct grep *g = d->g;
+    struct str key = buf_view(&d->key);
     struct str kept = arena_str(&g->arena, key);
     struct version *versions =
         g->arena.failed || g->n >= MAP_NONE
@@ -488,8 +548,8 @@ static int add_version(struct grep *g, uint32_t step, struct str key,
     if (!versions)
         return error_nomem(g->error);
     g->versions = versions;
-    versions[g->n] =
-        (struct version){.key = kept, .entry = *entry, .first = step, .last = step};
+    versions[g->n] = (struct version){
+        .key = kept, .entry = *entry, .first = d->step, .last = d->step, .nth = d->n};
     versions[g->n].entry.name = versions[g->n].entry.target = STR("");
     uint32_t n = (uint32_t)g->n;
     if (map_add(&g->known, kept, n, NULL) < 0 ||
@@ -498,13 +558,6 @@ static int add_version(struct grep *g, uint32_t step, struct str key,
     g->n++;
     return 0;
 }
-
-/* What differs between a step and the one before it. */
-struct differing {
-    struct grep *g;
-    uint32_t step, before;
-    struct buf key;
-};
 
 static int note_change(void *context, struct str path, const struct tree_entry *before,
                        const struct tree_entry *after)
@@ -524,10 +577,11 @@ static int note_change(void *context, struct str path, const struct tree_entry *
     }
     if (rc || !has)
         return rc;
+    d->n++;
     rc = make_key(&d->key, after, path, g->error);
     uint32_t there = rc ? 0 : map_get(&g->known, buf_view(&d->key));
     if (!rc && there == MAP_NONE)
-        return add_version(g, d->step, buf_view(&d->key), after);
+        return add_version(d, after);
     if (!rc && g->versions[there].last < d->step)
         g->versions[there].last = d->step;
     return rc;
@@ -576,16 +630,24 @@ static int collect_step(struct grep *g, uint32_t at)
 
 static int collect(struct grep *g)
 {
+    const struct cairn_files_part *part = g->options->part;
+    int64_t until_ns = part_until(part, 50);
     int rc = 0;
-    if (g->options->checkpoint)
+    if (g->options->checkpoint) {
+        g->end = (uint32_t)g->h.n;
         return collect_step(g, g->h.newest);
-    g->has_next = calloc(g->h.n, sizeof *g->has_next);
+    }
+    g->has_next = calloc(g->h.n + 1, sizeof *g->has_next);
     if (!g->has_next)
         return error_nomem(g->error);
-    for (uint32_t i = 0; i < g->h.n && !rc; i++) {
-        if (g->h.steps[i].before != STEP_NONE)
-            g->has_next[g->h.steps[i].before] = true;
-        rc = collect_step(g, i);
+    if (part && part->from)
+        g->begin = (uint32_t)steps_up_to(&g->h, part->from - 1);
+    for (g->end = g->begin; g->end < g->h.n && !rc; g->end++) {
+        if (g->end > g->begin && is_late(until_ns))
+            break;
+        if (g->h.steps[g->end].before != STEP_NONE)
+            g->has_next[g->h.steps[g->end].before] = true;
+        rc = collect_step(g, g->end);
     }
     return rc;
 }
@@ -617,10 +679,10 @@ static int find_last(struct grep *g, struct version *version, bool *present)
     struct trail trail = trail_begin(str_of(path_of(version)));
     int rc = 0;
     *present = false;
-    for (uint32_t i = 0; g->has_next && i < g->h.n && !rc; i++) {
+    for (uint32_t i = g->begin; g->has_next && i < g->h.n && !rc; i++) {
         uint32_t at;
         bool has;
-        if (g->has_next[i] && i != g->h.newest)
+        if ((g->has_next[i] || i >= g->end) && i != g->h.newest)
             continue;
         rc = look_at_end(g, version, &trail, i, &at, &has);
         if (!rc && has && at > version->last)
@@ -729,15 +791,37 @@ static int take_paths(struct grep *g)
     return paths_open(&g->paths, texts, options->n_paths, g->error);
 }
 
+/* Those of the first step come first, and some of them were in the part before. */
+static int search_versions(struct grep *g)
+{
+    struct cairn_files_part *part = g->options->part;
+    int64_t until_ns = part_until(part, 50);
+    size_t begin = 0, i;
+    int rc = 0;
+    while (part && part->from && begin < g->n && g->versions[begin].first == g->begin &&
+           g->versions[begin].nth <= part->from_nth)
+        begin++;
+    for (i = begin; i < g->n && !rc && (i == begin || !is_late(until_ns)); i++)
+        rc = search_version(g, &g->versions[i]);
+    if (part && rc >= 0 && i < g->n) {
+        part->next = g->h.steps[g->versions[i].first].seq;
+        part->next_nth = g->versions[i].nth - 1;
+    } else if (part && rc >= 0 && g->end < g->h.n) {
+        part->next = g->h.steps[g->end].seq;
+    }
+    return rc;
+}
+
 static int grep(struct grep *g)
 {
+    const struct cairn_files_part *part = g->options->part;
     int rc = collect(g);
-    if (!rc && !g->result->checkpoints && !g->result->damaged)
+    bool whole = !part || (!part->from && g->end == g->h.n);
+    if (!rc && whole && !g->result->checkpoints && !g->result->damaged)
         return error_set(g->error, CAIRN_ENOTFOUND,
                          "no checkpoint that is searched holds files: `cairn session "
                          "config files DIR` has later ones hold those below DIR");
-    for (size_t i = 0; i < g->n && !rc; i++)
-        rc = search_version(g, &g->versions[i]);
+    rc = rc ?: search_versions(g);
     if (rc == GREP_STOP || rc < 0)
         return rc < 0 ? rc : 0;
     if (g->limited && g->limited == g->result->damaged)
@@ -758,6 +842,11 @@ int cairn_files_search(struct cairn_store *store, const char *session,
                        struct cairn_error *error)
 {
     SIZE_CHECK_IF("cairn_files_search", options, error);
+    int checked = part_check(options->part, error);
+    if (checked)
+        return checked;
+    if (options->part)
+        options->part->next = options->part->next_nth = 0;
     struct cairn_error own = {0};
     struct grep g = {.options = options,
                      .each = each,
