@@ -684,50 +684,81 @@ static int collect_keys(struct collector *c, struct event_display *t)
 
 /* ---- Telling ---- */
 
+enum { ROWS_AT_ONCE = 64 };
+
+/* Rows of so many keys, read in one transaction, which ends before anything is told:
+ * whoever is told may take long. */
 struct copied {
     struct attempt_row attempt;
     struct event_row event;
+    size_t text; /* bytes of it */
+};
+struct copies {
+    struct copied at[ROWS_AT_ONCE];
+    size_t n;
     struct buf bytes;
 };
 
 static int copy_attempt(void *context, const struct attempt_row *row)
 {
-    struct copied *copied = context;
+    struct copies *copies = context;
+    struct copied *copied = &copies->at[copies->n++];
     copied->attempt = *row;
-    buf_str(&copied->bytes, row->text);
+    copied->text = row->text.len;
+    buf_str(&copies->bytes, row->text);
     return 0;
 }
 
 static int copy_event(void *context, const struct event_row *row)
 {
-    struct copied *copied = context;
+    struct copies *copies = context;
+    struct copied *copied = &copies->at[copies->n++];
     copied->event = *row;
-    buf_str(&copied->bytes, row->data);
+    copied->text = row->data.len;
+    buf_str(&copies->bytes, row->data);
     return 0;
 }
 
 static int read_row(struct event_display *t, const struct key *key,
-                    struct copied *copied)
+                    struct copies *copies)
 {
     struct attempt_row wanted = {
         .run = t->names.run, .gen = key->gen, .task = key->task, .number = key->number};
-    int rc = key->what == WHAT_EVENT
-                 ? store_get_event(t->store, t->names.run, key->turn, key->number,
-                                   copy_event, copied, t->error)
-                 : store_get_attempt(t->store, &wanted, copy_attempt, copied, t->error);
-    if (!rc)
-        rc = buf_check(&copied->bytes, t->error);
-    copied->attempt.text = copied->event.data = buf_view(&copied->bytes);
+    return key->what == WHAT_EVENT
+               ? store_get_event(t->store, t->names.run, key->turn, key->number,
+                                 copy_event, copies, t->error)
+               : store_get_attempt(t->store, &wanted, copy_attempt, copies, t->error);
+}
+
+/* Those that were read before one that cannot be are there, too. */
+static int read_rows(struct event_display *t, const struct key *keys, size_t n,
+                     struct copies *copies)
+{
+    size_t at = 0;
+    copies->n = 0;
+    buf_clear(&copies->bytes);
+    int rc = store_begin_read(t->store, t->error);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < n && i < ROWS_AT_ONCE && !rc; i++)
+        rc = read_row(t, &keys[i], copies);
+    store_end_read(t->store);
+    if (buf_check(&copies->bytes, t->error)) {
+        copies->n = 0;
+        return CAIRN_ENOMEM;
+    }
+    for (size_t i = 0; i < copies->n; i++) {
+        struct copied *copied = &copies->at[i];
+        copied->attempt.text = copied->event.data =
+            (struct str){copies->bytes.data + at, copied->text};
+        at += copied->text;
+    }
     return rc;
 }
 
 static int tell_key(struct event_display *t, const struct key *key,
-                    struct copied *copied)
+                    const struct copied *copied)
 {
-    buf_clear(&copied->bytes);
-    int rc = read_row(t, key, copied);
-    if (rc)
-        return rc;
     t->event = (struct cairn_log_event){
         .run = t->names.run, .turn = key->turn, .exit_code = -1};
     if (key->what == WHAT_START)
@@ -739,26 +770,33 @@ static int tell_key(struct event_display *t, const struct key *key,
 
 /* `after` becomes the last turn of which everything was shown. */
 static int tell_window(struct collector *c, struct event_display *t,
-                       struct copied *copied)
+                       struct copies *copies)
 {
     int rc = 0;
-    for (size_t i = 0; i < c->n && !rc && !t->stopped; i++) {
-        rc = tell_key(t, &c->keys[i], copied);
-        bool last = i + 1 == c->n || c->keys[i + 1].turn > c->keys[i].turn;
-        if (!rc && last && !t->cut)
-            c->after = c->keys[i].turn;
+    for (size_t i = 0; i < c->n && !rc && !t->stopped;) {
+        int read = read_rows(t, &c->keys[i], c->n - i, copies);
+        for (size_t k = 0; k < copies->n && !rc && !t->stopped; k++, i++) {
+            rc = tell_key(t, &c->keys[i], &copies->at[k]);
+            bool last = i + 1 == c->n || c->keys[i + 1].turn > c->keys[i].turn;
+            if (!rc && last && !t->cut)
+                c->after = c->keys[i].turn;
+        }
+        rc = rc || t->stopped ? rc : read;
     }
     return rc;
 }
 
 static int tell_all(struct collector *c, struct event_display *t)
 {
-    struct copied copied = {.bytes = BUF_INIT};
+    struct copies *copies = calloc(1, sizeof *copies);
     int rc;
+    if (!copies)
+        return error_nomem(t->error);
     do {
-        rc = collect_keys(c, t) ?: tell_window(c, t, &copied);
+        rc = collect_keys(c, t) ?: tell_window(c, t, copies);
     } while (!rc && c->more && !t->stopped);
-    buf_release(&copied.bytes);
+    buf_release(&copies->bytes);
+    free(copies);
     return rc;
 }
 

@@ -97,6 +97,8 @@ int attempts_each_generation(struct cairn_store *store, const struct stored_run 
 struct attempt_lister {
     struct cairn_store *store;
     uint64_t run;
+    const char *task;            /* NULL: all ... */
+    struct past_definition past; /* ... of this one */
     int (*each)(void *, const struct cairn_attempt_info *);
     void *context;
     bool stopped;
@@ -107,28 +109,29 @@ static int show_attempt(void *context, const struct attempt_row *row)
 {
     struct attempt_lister *l = context;
     struct buf text = BUF_INIT;
-    if (attempt_never_started(row))
+    if (attempt_never_started(row) || (!l->task && row->task >= l->past.graph.n_tasks))
         return 0;
     buf_str(&text, row->text);
-    struct cairn_attempt_info info = {.attempt = row->number,
-                                      .open = attempt_is_open(row),
-                                      .outcome = row->outcome,
-                                      .exit_code = row->exit_code,
-                                      .signal = row->signal,
-                                      .timed_out = row->flags & ATTEMPT_TIMED_OUT,
-                                      .started_ns = row->started_ns ? row->started_ns
-                                                                    : row->intent_ns,
-                                      .ended_ns = attempt_end_ns(row),
-                                      .cpu_ms = row->cpu_us / 1000,
-                                      .peak_kib = row->peak_kib,
-                                      .stdout_bytes = row->out_bytes,
-                                      .stderr_bytes = row->err_bytes,
-                                      .text = text.size ? text.data : NULL,
-                                      .merged = row->flags & ATTEMPT_MERGED,
-                                      .undo = row->flags & ATTEMPT_UNDO,
-                                      .check = row->flags & ATTEMPT_CHECK,
-                                      .external = row->flags & ATTEMPT_EXTERNAL,
-                                      .fallback = row->flags & ATTEMPT_FALLBACK};
+    struct cairn_attempt_info info = {
+        .task = l->task ? l->task : l->past.graph.id[row->task],
+        .attempt = row->number,
+        .open = attempt_is_open(row),
+        .outcome = row->outcome,
+        .exit_code = row->exit_code,
+        .signal = row->signal,
+        .timed_out = row->flags & ATTEMPT_TIMED_OUT,
+        .started_ns = row->started_ns ? row->started_ns : row->intent_ns,
+        .ended_ns = attempt_end_ns(row),
+        .cpu_ms = row->cpu_us / 1000,
+        .peak_kib = row->peak_kib,
+        .stdout_bytes = row->out_bytes,
+        .stderr_bytes = row->err_bytes,
+        .text = text.size ? text.data : NULL,
+        .merged = row->flags & ATTEMPT_MERGED,
+        .undo = row->flags & ATTEMPT_UNDO,
+        .check = row->flags & ATTEMPT_CHECK,
+        .external = row->flags & ATTEMPT_EXTERNAL,
+        .fallback = row->flags & ATTEMPT_FALLBACK};
     l->stopped = l->each(l->context, &info) != 0;
     buf_release(&text);
     return l->stopped;
@@ -143,6 +146,21 @@ static int show_generation(void *context, const struct task_place *place)
                               l, l->error);
 }
 
+static int show_all(struct attempt_lister *l, const struct run_row *row)
+{
+    int rc = 0;
+    for (uint32_t gen = 1; gen <= row->gen && !rc && !l->stopped; gen++) {
+        rc = past_definition_load(&l->past, l->store, row, gen, l->error);
+        if (!rc)
+            rc = store_each_run_attempt(l->store, l->run, gen, false, show_attempt, l,
+                                        l->error);
+        else if (rc == CAIRN_ENOTFOUND && gen < row->gen)
+            rc = 0; /* an earlier definition that is lost has nothing to say */
+    }
+    past_definition_release(&l->past);
+    return rc;
+}
+
 int cairn_attempts(struct cairn_store *store, uint64_t run, const char *task,
                    int (*each)(void *, const struct cairn_attempt_info *),
                    void *context, struct cairn_error *error)
@@ -151,8 +169,14 @@ int cairn_attempts(struct cairn_store *store, uint64_t run, const char *task,
     int rc = stored_run_open(&v, store, run, false, error);
     if (rc)
         return rc;
-    struct attempt_lister l = {store, v.row.run, each, context, false, error};
-    rc = attempts_each_generation(store, &v, task, show_generation, &l, error);
+    struct attempt_lister l = {.store = store,
+                               .run = v.row.run,
+                               .task = task,
+                               .each = each,
+                               .context = context,
+                               .error = error};
+    rc = task ? attempts_each_generation(store, &v, task, show_generation, &l, error)
+              : show_all(&l, &v.row);
     stored_run_release(&v);
     return rc < 0 ? rc : 0;
 }

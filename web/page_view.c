@@ -156,23 +156,30 @@ static bool add_bar(struct page_view *view, const struct view_bar *bar)
     return true;
 }
 
+/* One that ran once is in its row already; the attempts of others are read. */
+static bool is_in_row(const struct view_task *task)
+{
+    return task->info.attempt == 1 && task_has_own_times(&task->info) &&
+           task->info.outcome != CAIRN_UNDONE;
+}
+
 struct bar_reading {
     struct page_view *view;
-    uint32_t task;
-    bool failed;
+    bool failed; /* out of memory */
 };
 
 static int add_attempt(void *context, const struct cairn_attempt_info *attempt)
 {
     struct bar_reading *reading = context;
     struct page_view *view = reading->view;
-    const struct view_task *task = &view->tasks[reading->task];
-    struct view_bar bar = {.task = reading->task,
+    uint32_t i = map_get(&view->by_id, str_of(attempt->task));
+    const struct view_task *task = i != MAP_NONE ? &view->tasks[i] : NULL;
+    struct view_bar bar = {.task = i,
                            .attempt = attempt->attempt,
                            .start_ns = attempt->started_ns,
                            .end_ns = attempt->ended_ns,
                            .undo = attempt->undo};
-    if (attempt->started_ns == 0)
+    if (!task || is_in_row(task) || attempt->started_ns == 0)
         return 0;
     if (attempt->open)
         bar.end_ns = task->info.running ? view->now_ns : attempt->started_ns;
@@ -183,31 +190,20 @@ static int add_attempt(void *context, const struct cairn_attempt_info *attempt)
     return reading->failed;
 }
 
-/* One that ran once is in its row already. */
-static int add_bars(struct page_view *view, struct cairn_store *store, uint32_t i,
-                    struct cairn_error *error)
+static bool add_row_bar(struct page_view *view, uint32_t i)
 {
     const struct view_task *task = &view->tasks[i];
     const struct cairn_task_info *info = &task->info;
-    struct bar_reading reading = {.view = view, .task = i};
     struct view_bar bar = {.task = i,
                            .attempt = info->attempt,
                            .start_ns = info->started_ns,
                            .end_ns = info->ended_ns,
                            .state = task->state};
-    if (info->attempt == 0)
-        return 0;
-    if (info->attempt > 1 || !task_has_own_times(info) ||
-        info->outcome == CAIRN_UNDONE) {
-        int rc = cairn_attempts(store, view->run.run, info->id, add_attempt, &reading,
-                                error);
-        return reading.failed ? error_nomem(error) : rc;
-    }
     if (bar.start_ns == 0)
-        return 0;
+        return true;
     if (bar.end_ns == 0)
         bar.end_ns = info->running ? view->now_ns : bar.start_ns;
-    return add_bar(view, &bar) ? 0 : error_nomem(error);
+    return add_bar(view, &bar);
 }
 
 static int by_start(const void *x, const void *y)
@@ -242,11 +238,19 @@ static void find_lanes(struct page_view *view)
 static int read_bars(struct page_view *view, struct cairn_store *store,
                      struct cairn_error *error)
 {
-    for (size_t i = 0; i < view->n; i++) {
-        int rc = add_bars(view, store, (uint32_t)i, error);
-        if (rc != 0)
-            return rc;
+    struct bar_reading reading = {.view = view};
+    bool all = true;
+    int rc = 0;
+    for (uint32_t i = 0; i < view->n && !reading.failed; i++) {
+        if (is_in_row(&view->tasks[i]))
+            reading.failed = !add_row_bar(view, i);
+        else
+            all &= view->tasks[i].info.attempt == 0;
     }
+    if (!all && !reading.failed)
+        rc = cairn_attempts(store, view->run.run, NULL, add_attempt, &reading, error);
+    if (rc != 0 || reading.failed)
+        return rc ? rc : error_nomem(error);
     if (view->n_bars > 0)
         qsort(view->bars, view->n_bars, sizeof *view->bars, by_start);
     if (view->n_bars <= VIEW_BARS)

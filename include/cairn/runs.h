@@ -207,6 +207,7 @@ CAIRN_API int cairn_whence(struct cairn_store *store, const char *path, bool all
                            void *context, struct cairn_error *error);
 
 struct cairn_attempt_info {
+    const char *task;
     uint32_t attempt;
     bool open; /* no end recorded: it runs, or was interrupted; ended_ns is 0 */
     enum cairn_outcome outcome;
@@ -223,7 +224,8 @@ struct cairn_attempt_info {
     bool fallback; /* it ran the task's fallback */
 };
 
-/* Attempts of one task, oldest first. */
+/* Attempts of one task, oldest first; NULL: of all tasks, each definition's for
+ * themselves. */
 CAIRN_API int cairn_attempts(struct cairn_store *store, uint64_t run, const char *task,
                              int (*each)(void *, const struct cairn_attempt_info *),
                              void *context, struct cairn_error *error);
