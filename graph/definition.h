@@ -215,6 +215,8 @@ enum undo_scope { UNDO_FAILED = 0, UNDO_ANCESTORS = 1, UNDO_ALL = 2 };
 
 enum on_crash { ON_CRASH_KILL = 0, ON_CRASH_ADOPT = 1 };
 
+enum again { AGAIN_ALWAYS = 0, AGAIN_NEVER = 1 };
+
 struct pool {
     struct str name;
     uint32_t limit;
@@ -236,6 +238,7 @@ struct definition {
     struct pool *pools;
     uint32_t n_pools;
     uint8_t on_failure, undo_scope, on_crash;
+    uint8_t again;       /* what is begun behind a completed run; not stored */
     int64_t deadline_ms; /* 0: none */
     struct str *secrets; /* [n_secrets] sorted names */
     uint32_t n_secrets;

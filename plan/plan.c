@@ -176,11 +176,6 @@ uint64_t cairn_plan_run(const struct cairn_plan *plan)
     return plan->situation.recorded.row.run;
 }
 
-uint64_t cairn_plan_completed(const struct cairn_plan *plan)
-{
-    return plan->situation.recorded.completed_run;
-}
-
 uint32_t cairn_plan_tasks(const struct cairn_plan *plan)
 {
     return plan->situation.decisions.n;

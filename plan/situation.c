@@ -437,13 +437,21 @@ static int find_auto_run(struct loader *l)
     if (rc || l->s->recorded.row.run)
         return rc;
     rc = newest_run(l, &params);
-    if (!rc && l->s->recorded.row.state == CAIRN_RUN_COMPLETED) {
+    if (!rc && l->s->recorded.row.state == CAIRN_RUN_COMPLETED &&
+        l->w->definition.again == AGAIN_ALWAYS) {
         /* With a key, a run that was recorded without one only counts as history; but a
          * damaged or forged one is an error, because it may be unfinished. */
         rc = run_trust(l->store, &l->s->recorded.row, l->error);
         if (rc == CAIRN_EUSAGE)
             rc = 0;
-        l->s->recorded.completed_run = l->s->recorded.row.run;
+        if (!rc && !l->s->inside.run && l->w->definition.file.len &&
+            str_equal(l->w->definition.file, l->s->recorded.row.file))
+            situation_add_notice(
+                l->s,
+                "run %llu of this file is completed, and a new run does all of it "
+                "again: `cairn resume %llu` runs only what has changed",
+                (unsigned long long)l->s->recorded.row.run,
+                (unsigned long long)l->s->recorded.row.run);
         if (!rc)
             rc = notice_added(l, l->s->recorded.row.run);
         l->s->recorded.row = (struct run_row){0};

@@ -38,8 +38,6 @@ struct recorded {
     struct run_row row;          /* that run; row.run 0: a new one begins */
     struct recovery recovery;    /* its chain */
     uint64_t latest_run;         /* the workflow's newest run, which may be another */
-    uint64_t completed_run;      /* the newest one with these params, where a new one
-                                    begins because that has completed */
     uint64_t from_run, from_seq; /* of a fork; from_seq 0: none */
     struct digest from_digest;
     struct states states;

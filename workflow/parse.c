@@ -115,6 +115,12 @@ static int read_on_crash(struct parser *p, const struct node *node)
     return expect_choice(p, node, "`on_crash`", words, 2, &p->out->on_crash);
 }
 
+static int read_again(struct parser *p, const struct node *node)
+{
+    static const struct str words[] = {NAME("always"), NAME("never")};
+    return expect_choice(p, node, "`again`", words, 2, &p->out->again);
+}
+
 /* ---- Defaults ---- */
 
 static int use_default_shell(struct parser *p)
@@ -321,6 +327,7 @@ enum {
     DESCRIPTION,
     PARAMS,
     CONCURRENCY,
+    AGAIN,
     SECRETS,
     ENV,
     POOLS,
@@ -345,6 +352,7 @@ static const struct {
     [DESCRIPTION] = {NAME("description"), read_top_description},
     [PARAMS] = {NAME("params"), read_params},
     [CONCURRENCY] = {NAME("concurrency"), read_concurrency},
+    [AGAIN] = {NAME("again"), read_again},
     [SECRETS] = {NAME("secrets"), read_secrets},
     [ENV] = {NAME("env"), read_top_env},
     [POOLS] = {NAME("pools"), read_pools},
@@ -393,6 +401,7 @@ static void keep_own(struct parser *p, const struct definition *own,
     out->on_failure = own->on_failure;
     out->undo_scope = own->undo_scope;
     out->on_crash = own->on_crash;
+    out->again = own->again;
 }
 
 static int read_keys(struct parser *p, const struct node *const found[])

@@ -392,31 +392,10 @@ static void say_what_begins(const struct settings *settings, struct cairn_store 
         return;
     char *file = file_operand(run.file);
     bool some = cairn_plan_will(plan) + cairn_plan_may(plan) > 0;
-    say("run %llu is completed: %s`cairn run%s` begins a new run",
+    say("run %llu is completed: %s`cairn run%s --fresh` begins a new run",
         (unsigned long long)run.run, some ? "`cairn resume` runs these, " : "",
         file ? file : "");
     free(file);
-}
-
-/* Who gave FILE may have thought of what has changed since its last run. */
-static void say_what_resumes(const struct settings *settings, struct cairn_store *store,
-                             const struct cairn_plan *plan)
-{
-    struct cairn_run_info run = {0};
-    uint64_t number = cairn_plan_completed(plan);
-    if (ui_json() || number == 0 || !settings->workflow_file ||
-        settings->n_operands != 1 || cairn_run_get(store, number, &run, NULL) != 0 ||
-        run.live)
-        return;
-    char *file = realpath(settings->workflow_file, NULL);
-    bool same = file && strcmp(file, run.file) == 0; /* not one of the same name */
-    free(file);
-    if (!same)
-        return;
-    say("run %llu of this file is completed: `cairn resume %llu` runs only what has "
-        "changed (`cairn plan --run %llu`)",
-        (unsigned long long)number, (unsigned long long)number,
-        (unsigned long long)number);
 }
 
 static int check_rerun(const struct settings *settings,
@@ -468,7 +447,6 @@ int command_plan(struct settings *settings)
         status =
             ui_json() ? print_plan_document(plan, &shown) : print_plan(plan, &shown);
         say_what_begins(settings, store, plan);
-        say_what_resumes(settings, store, plan);
     }
     cairn_plan_free(plan);
     cairn_workflow_free(workflow);

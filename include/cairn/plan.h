@@ -75,9 +75,6 @@ CAIRN_API int cairn_plan(struct cairn_plan **out, struct cairn_workflow *workflo
 CAIRN_API void cairn_plan_free(struct cairn_plan *plan);
 /* The run that would be resumed, or 0 for a new one. */
 CAIRN_API uint64_t cairn_plan_run(const struct cairn_plan *plan);
-/* Where a new run would begin since the newest one of this workflow and params has
- * completed: that one; else 0. */
-CAIRN_API uint64_t cairn_plan_completed(const struct cairn_plan *plan);
 /* How many tasks the plan covers. */
 CAIRN_API uint32_t cairn_plan_tasks(const struct cairn_plan *plan);
 /* How many will run, and how many may. */

@@ -343,4 +343,36 @@ cp with cairn.yaml
 exits 0 cairn resume
 is "$(cairn log b --attempt 7)" 'b 7 four' 'and a task that was taken out and put back'
 cd .. || exit 1
+# ---- `again: never`: a completed run goes on ----
+mkdir again && cd again || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+cat >cairn.yaml <<'END'
+name: again
+again: never
+params: {n: 1}
+tasks:
+  a: {run: 'cat in >a.out; echo a >>ran', inputs: in, outputs: a.out}
+  b: {run: 'echo b >>ran'}
+END
+echo 1 >in
+exits 0 cairn run
+exits 0 cairn run
+says 'run 1: nothing to do (2 completed)' 'a completed run is looked at'
+echo 2 >in
+exits 0 cairn plan cairn.yaml
+says 'again, run 1: 1 of 2 tasks will run' 'plan says it, too'
+exits 0 cairn run
+is "$(sort ran | tr '\n' ' ')" 'a a b ' 'what has changed runs in the same run'
+exits 0 cairn run --param n=2
+says 'run 2 of again: 2 tasks' 'other params are another run'
+exits 0 cairn run --fresh
+says 'run 3 of again: 2 tasks' 'as is a fresh one'
+printf 'name: outer\ntasks: {in: {run: cairn run cairn.yaml}}\n' >outer.yaml
+exits 0 cairn run outer.yaml
+is "$(wc -l <ran)" 7 'a task that runs it looks at that run, too'
+sed -i 's/^again: never/again: always/' cairn.yaml
+exits 0 cairn run
+says 'a new run does all of it again: `cairn resume 3` runs only what has changed' \
+    'without it another run begins, and says what would not'
+cd .. || exit 1
 done_testing

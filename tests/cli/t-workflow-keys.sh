@@ -31,6 +31,16 @@ tasks: {a: {run: "true"}}' \
     'exit 0 w[n=1] is valid' 'concurrency: params
 params: {n: 1}
 tasks: {a: {run: "true"}}'
+twice='go; cairn run w.yaml >o 2>&1; grep -c . log'
+key again "$twice" \
+    'exit 0 1 2' 'again: always
+tasks: {a: {run: echo $CAIRN_RUN >>log}}' \
+    'exit 0 1 1' 'again: never
+tasks: {a: {run: echo $CAIRN_RUN >>log}}'
+default again "$twice" \
+    'exit 0 1 2' 'tasks: {a: {run: echo $CAIRN_RUN >>log}}' \
+    'exit 0 1 1' 'again: never
+tasks: {a: {run: echo $CAIRN_RUN >>log}}'
 key param.default go \
     'exit 0 1' 'params: {n: {default: 1}}
 tasks: {a: {run: echo $n >>log}}' \
