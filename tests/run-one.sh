@@ -1,7 +1,7 @@
 #!/bin/sh
 # One test program for run.sh, which sets BUILD, TESTS, root and work. Leaves
-# $work/NAME.counts ("passed failed skipped") and prints one line, with the
-# time from 10 seconds on, and every failure.
+# $work/NAME.counts ("passed failed skipped") and a line in $BUILD/test-costs, and prints
+# one line, with the time from 10 seconds on, and every failure.
 set -u
 : "${work:?}" "${TESTS:?}" "${BUILD:?}" "${root:?}"
 test=$1
@@ -41,6 +41,11 @@ case $test in
 esac
 
 took=$(($(date +%s) - began))
+# What the test and all processes that it waited for used, as `times` has it: 0m1.5s 0m0.2s
+times >"$work/$key.times"
+awk -F '[ms ]+' -v name="$name" -v took="$took" '
+    { used += 60 * $1 + $2 + 60 * $3 + $4 }
+    END { printf "%.2f %d %s\n", used, took, name }' "$work/$key.times" >>"$BUILD/test-costs"
 passed=$(grep -c '^ok ' "$tap")
 failed=$(grep -c '^not ok ' "$tap")
 skipped=$(grep -ci '^ok .*# skip' "$tap")

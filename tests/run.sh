@@ -7,6 +7,9 @@
 # has a directory of its own under $TMPDIR, and each of its processes $TEST_TIMEOUT seconds
 # of a processor. TEST_JOBS of them run at a time. KEEP=1 keeps the directories.
 # TEST_WRAPPER goes before C programs.
+#
+# $BUILD/test-costs has a line "PROCESSOR-SECONDS SECONDS NAME" for each, the dearest first:
+# processor seconds hardly change on a busy machine.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 BUILD=$(cd "${BUILD:-build}" && pwd)
@@ -24,6 +27,7 @@ if [ $# -eq 0 ]; then
     echo 'run.sh: no tests were given' >&2
     exit 2
 fi
+: >"$BUILD/test-costs"
 for test; do
     case $test in
     /*) ;;
@@ -32,6 +36,7 @@ for test; do
     printf '%s\n' "$test"
 done | xargs -P "${TEST_JOBS:-2}" -n 1 sh "$TESTS/run-one.sh"
 
+sort -rn -o "$BUILD/test-costs" "$BUILD/test-costs" || :
 # A program that left no counts, because its runner was killed, is a failure too.
 cat "$work"/*.counts | awk -v programs=$# '{ passed += $1; failed += $2; skipped += $3 }
     END { failed += programs - NR

@@ -266,11 +266,11 @@ else
 fi
 
 # ---- Blocks that are shared ----
+# What looks for leaks traces its process, as strace does.
+export ASAN_OPTIONS="${ASAN_OPTIONS-}${ASAN_OPTIONS:+:}detect_leaks=0"
 if ! command -v strace >strace.out || ! strace -o strace.out true; then
-    skip 'shared blocks; killed in the middle' 'there is no strace, or it may not trace'
+    skip 'shared blocks' 'there is no strace, or it may not trace'
 else
-    # What looks for leaks traces its process, too.
-    export ASAN_OPTIONS="${ASAN_OPTIONS-}${ASAN_OPTIONS:+:}detect_leaks=0"
     cd proj || exit
     exits 0 strace -f -o ../strace.out -e inject=ioctl:retval=0 \
         cairn checkpoint fork "$one" --to ../cloned
@@ -293,14 +293,16 @@ else
         fi
         rm -f disk
     fi
+fi
 
-    # ---- Killed at every fiftieth call of the system, and often near the end ----
+# ---- Killed at every fiftieth call of the system or fewer, and often near the end ----
+if can_sweep 'killed in the middle' 50; then
     rm -rf cloned again other evil runs try
     mkdir saved
     cp -a proj saved/proj
-    calls=0 bad=0 old=0 new=0 killed=0 step=50
+    calls=0 bad=0 old=0 new=0 killed=0 near=$((apart / 12))
     while :; do
-        calls=$((calls + step))
+        calls=$((calls + apart))
         rm -rf proj k .cairn-restore-*
         cp -a saved/proj proj
         cd proj || exit
@@ -331,9 +333,9 @@ else
         [ "$bad" = 0 ] || break
         if grep -q 'killed by SIGKILL' strace.out; then
             killed=$((killed + 1))
-        elif [ "$step" = 50 ]; then
-            step=4
-            calls=$((calls > 170 ? calls - 170 : 0))
+        elif [ "$apart" != "$near" ]; then
+            calls=$((calls > apart + 120 ? calls - apart - 120 : 0))
+            apart=$near
         else
             break
         fi

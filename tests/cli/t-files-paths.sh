@@ -185,10 +185,8 @@ exits 2 cairn checkpoint restore "$one" --yes --paths src
 says 'is off'
 run cairn session config files p
 
-# ---- Killed at every tenth call of the system ----
-if ! command -v strace >strace.out || ! strace -o strace.out true; then
-    skip 'killed in the middle' 'there is no strace, or it may not trace'
-else
+# ---- Killed at every tenth call of the system, or fewer ----
+if can_sweep 'killed in the middle' 10; then
     state_of p >state.old
     cp -a p before
     cp -a .cairn store
@@ -198,7 +196,7 @@ else
     ok 'the two states differ' test "$(cmp state.old state.new | wc -c)" -gt 0
     calls=0 killed=0 bad=0 old=0 new=0
     while :; do
-        calls=$((calls + 10))
+        calls=$((calls + apart))
         rm -rf p .cairn
         cp -a before p
         cp -a store .cairn

@@ -369,16 +369,14 @@ mv elsewhere w
 cd ..
 unset CAIRN_STORE
 
-# ---- Killed at every twentieth call of the system ----
-if ! command -v strace >strace.out || ! strace -o strace.out true; then
-    skip 'killed in the middle' 'there is no strace, or it may not trace'
-else
+# ---- Killed at every twentieth call of the system, or fewer ----
+if can_sweep 'killed in the middle' 20; then
     state_of p | grep -av '\.git' >state.old
     cp -a p before-kills
     cp -a .cairn store
     calls=0 killed=0
     while :; do
-        calls=$((calls + 20))
+        calls=$((calls + apart))
         rm -rf p .cairn
         cp -a before-kills p
         cp -a store .cairn

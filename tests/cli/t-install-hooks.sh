@@ -120,13 +120,11 @@ exits 75 cairn session install-hooks
 rm .claude
 
 # ---- Killed ----
-if ! command -v strace >strace.out || ! strace -o strace.out true; then
-    skip 'killed in the middle' 'there is no strace, or it may not trace'
-else
+if can_sweep 'killed in the middle' 5; then
     mkdir .claude
     calls=0 killed=0 wrong=
     while :; do
-        calls=$((calls + 5))
+        calls=$((calls + apart))
         rm -f .claude/*
         echo '{"x": 1}' >$file
         cp $file old

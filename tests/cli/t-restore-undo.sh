@@ -263,10 +263,8 @@ ok 'where work continues' grep -q '^current .*main-4$' out
 is "$(grep -c abandoned out)" 0 'it is no abandoned one'
 fresh
 
-# ---- Killed at every seventh call of the system ----
-if ! command -v strace >strace.out || ! strace -o strace.out true; then
-    skip 'killed in the middle' 'there is no strace, or it may not trace'
-else
+# ---- Killed at every seventh call of the system, or fewer ----
+if can_sweep 'killed in the middle' 7; then
     files() {
         (cd p && find . -type f -printf '%m %T@ %p ' -exec cat {} \; | sort)
     }
@@ -278,7 +276,7 @@ else
     files >files.new
     calls=0 bad=0 old=0 new=0
     while :; do
-        calls=$((calls + 7))
+        calls=$((calls + apart))
         rm -rf p .cairn
         cp -a killed-p p
         cp -a killed-store .cairn

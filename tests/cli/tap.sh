@@ -17,6 +17,8 @@
 #   count TEXT FILE                prints how many lines are exactly this text
 #   wait_for SECONDS COMMAND...    polls until the command succeeds
 #   killed_at FILE COMMAND...      runs it, and kills it when the file is there
+#   can_sweep NAME N               may NAME kill a command at every Nth call of the system,
+#                                  or at every $apart-th? Else it is skipped.
 #   done_testing                   last line of every file
 #
 # A file runs in an empty directory of its own, with `cairn` first in PATH and
@@ -178,6 +180,21 @@ lives() {
 
 count() {
     grep -cxF -e "$1" "$2" 2>/dev/null || true
+}
+
+# The full level has every Nth call, the short one a third of them. Under sanitizers, none:
+# a process that is killed tells them nothing.
+can_sweep() {
+    apart=$2
+    [ "${CAIRN_TEST_LEVEL-short}" = full ] || apart=$((3 * $2))
+    if [ "${CAIRN_TEST_LEVEL-}" = brief ]; then
+        skip "$1" 'this level has none'
+    elif ! command -v strace >strace.out || ! strace -o strace.out true; then
+        skip "$1" 'there is no strace, or it may not trace'
+    else
+        return 0
+    fi
+    return 1
 }
 
 done_testing() {

@@ -18,8 +18,7 @@
 
 static uint64_t scenes(void)
 {
-    const char *level = getenv("CAIRN_TEST_LEVEL");
-    return level && strcmp(level, "full") == 0 ? 4000 : 400;
+    return (uint64_t)help_rounds(400, 4000);
 }
 
 static void expect_outcomes(const struct scene *s)

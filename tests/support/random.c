@@ -24,14 +24,18 @@ static bool level_is(const char *name)
     return level && strcmp(level, name) == 0;
 }
 
-int help_rounds(int usual, int full)
-{
-    if (level_is("full"))
-        return full;
-    return !level_is("quick") ? usual : usual > 30 ? usual / 30 : 1;
-}
-
 int help_stride(void)
 {
-    return level_is("quick") ? 29 : 1;
+    return level_is("quick") ? 29 : level_is("brief") ? 5 : 1;
+}
+
+bool help_in_full(void)
+{
+    return level_is("full");
+}
+
+int help_rounds(int usual, int full)
+{
+    int rounds = help_in_full() ? full : usual / help_stride();
+    return rounds > 1 ? rounds : 1;
 }

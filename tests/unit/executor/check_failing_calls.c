@@ -14,6 +14,7 @@
 #include "executor/engine.h"
 #include "tests/support/engine.h"
 #include "tests/support/fake_runner.h"
+#include "tests/support/random.h"
 #include "tests/support/remove_tree.h"
 
 #include <stdarg.h>
@@ -302,8 +303,7 @@ static void clear(void)
 /* Calls from one failure to the next. */
 static int step_of(bool forever)
 {
-    const char *level = getenv("CAIRN_TEST_LEVEL");
-    return level && strcmp(level, "full") == 0 ? 1 : forever ? 11 : 5;
+    return help_in_full() ? 1 : forever ? 11 : 5;
 }
 
 /* Fails call after call until none is left to fail. */

@@ -10,12 +10,6 @@
 
 static uint64_t round_seed; /* for messages, and all luck that has no other place */
 
-static int rounds(void)
-{
-    const char *level = getenv("CAIRN_TEST_LEVEL");
-    return level && strcmp(level, "full") == 0 ? 10000 : 1500;
-}
-
 /* ---- Conditions ---- */
 
 static uint64_t luck_of(uint32_t task, uint32_t what)
@@ -589,7 +583,7 @@ static void random_round(uint64_t *seed, enum on_failure on_failure)
 START_TEST(test_oracle)
 {
     uint64_t seed = 20260311;
-    int n = rounds();
+    int n = help_in_full() ? 10000 : 1500;
     uint32_t fates[512] = {0}, reasons[CAIRN_REASON_LAST + 1] = {0};
     printf("seed %llu\n", (unsigned long long)seed);
     for (int i = 0; i < n; i++) {
@@ -620,7 +614,7 @@ END_TEST
 START_TEST(test_what_really_happens)
 {
     uint64_t seed = 20260312 + (uint64_t)_i;
-    int n = rounds();
+    int n = help_in_full() ? 10000 : 1500;
     uint32_t complete = 0;
     printf("seed %llu\n", (unsigned long long)seed);
     for (int i = 0; i < n; i++) {

@@ -254,8 +254,7 @@ static struct db_cell cells[DB_CELLS_MOST];
 /* Any bit of any row: that row is lost at most, and if it is, that is said. */
 START_TEST(flipped_bit)
 {
-    const char *level = getenv("CAIRN_TEST_LEVEL");
-    bool every = level && strcmp(level, "full") == 0;
+    bool every = help_in_full();
     struct lab *lab = open_lab(4);
     struct buf before = BUF_INIT, after = BUF_INIT, bytes = BUF_INIT;
     uint64_t seed = (uint64_t)_i + 1;

@@ -163,8 +163,7 @@ START_TEST(each_byte)
 {
     static const char *const texts[] = {"MARK", "session2", NULL};
     static struct db_cell cells[DB_CELLS_MOST];
-    const char *level = getenv("CAIRN_TEST_LEVEL");
-    bool every = level && strcmp(level, "full") == 0;
+    bool every = help_in_full();
     struct buf bytes = BUF_INIT;
     uint64_t seed = 1;
     make_store();
