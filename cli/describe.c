@@ -2,6 +2,7 @@
 /* Runs and checkpoints in words and as JSON. */
 #include "cli/describe.h"
 
+#include "base/str.h"
 #include "cli/display.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
@@ -509,6 +510,65 @@ static const char *end_words(const struct cairn_attempt_info *attempt)
     if (attempt->undo)
         return done ? "undone" : "its undo failed";
     return cairn_outcome_name(attempt->outcome);
+}
+
+/* ---- Sessions ---- */
+
+const char *setting_about(const char *name)
+{
+    static const struct {
+        const char *name, *about;
+    } settings[] = {
+        {"interval", "How long after the last checkpoint the trigger significant-time "
+                     "makes one: a time such as 10m."},
+        {"schedule", "How often a checkpoint is made anyway: a time, or off."},
+        {"redact", "Names of environment variables, with commas between them, whose "
+                   "values are never stored; or off."},
+        {"environment", "Names of environment variables that are stored with each "
+                        "checkpoint (NAME* for all that begin so); or off."},
+        {"files", "The directory whose files each checkpoint holds; or off."},
+        {"strategy", "When the work that an agent's hook reports is checkpointed: "
+                     "manual, per_prompt, per_tool_use or smart."},
+        {"tools", "Tools of agents that the strategy smart takes for destructive."},
+        {"size-budget", "A warning comes when the session's data grows past this size, "
+                        "such as 500M; or off. Nothing is deleted."},
+        {"settle", "How long files are to rest before `cairn session watch` makes a "
+                   "checkpoint; or off."},
+        {"keep-last",
+         "So many newest checkpoints are kept when old ones are deleted: 1 "
+         "to 10000; or off."},
+        {"keep-days", "Checkpoints of so many days are kept when old ones are deleted; "
+                      "or off."},
+        {"keep-hourly", "on: the newest checkpoint of each hour is kept when old ones "
+                        "are deleted."},
+        {"keep-tag", "Checkpoints with one of these tags are kept when old ones are "
+                     "deleted; or off."},
+        {"keep-sessions", "Of the whole store: sessions of agents without a change for "
+                          "so many days (30d) are deleted; or off."},
+        {"hook-timeout", "How long a hook may take."},
+    };
+    for (size_t i = 0; i < COUNT_OF(settings); i++)
+        if (strcmp(settings[i].name, name) == 0)
+            return settings[i].about;
+    return strncmp(name, "hook.", 5) == 0
+               ? "A shell command that is run for each such event, with the event as "
+                 "JSON on stdin; or off."
+               : "on: this trigger makes checkpoints by itself.";
+}
+
+const struct cairn_size *size_part(const struct cairn_session_size *size, size_t i,
+                                   const char **name)
+{
+    const struct {
+        const char *name;
+        const struct cairn_size *size;
+    } parts[] = {{"files", &size->files},       {"board", &size->board},
+                 {"messages", &size->messages}, {"log", &size->log},
+                 {"records", &size->records},   {"all", &size->all}};
+    if (i >= COUNT_OF(parts))
+        return NULL;
+    *name = parts[i].name;
+    return parts[i].size;
 }
 
 void attempt_print(const struct cairn_attempt_info *attempt)

@@ -85,6 +85,13 @@ void attempt_print(const struct cairn_attempt_info *attempt);
 /* Its members, in an object that is already open. */
 void attempt_document(struct doc *doc, const struct cairn_attempt_info *attempt);
 
+/* What a setting of a session is for, in one sentence. */
+const char *setting_about(const char *name);
+/* The parts of what a session takes, by their names, and all of it as the last one; NULL
+ * behind that. */
+const struct cairn_size *size_part(const struct cairn_session_size *size, size_t i,
+                                   const char **name);
+
 /* Adds the members of an event of a run, or of the store. */
 void log_event_document(struct doc *doc, const struct cairn_log_event *event);
 /* Begins a document and adds those of any event. */

@@ -733,6 +733,82 @@ int cairn_item_list(struct cairn_store *store, const char *session,
 
 /* ---- Beliefs of which at most one is true ---- */
 
+struct step_of {
+    int64_t time_ns;
+    uint32_t evidence; /* its number */
+    struct evidence weight;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct step_of *one = a, *two = b;
+    if (one->time_ns != two->time_ns)
+        return one->time_ns < two->time_ns ? -1 : 1;
+    return one->evidence < two->evidence ? -1 : one->evidence > two->evidence;
+}
+
+static int show_steps(const struct item *hypothesis, struct step_of *steps, uint32_t n,
+                      int (*each)(void *, const struct cairn_confidence_step *),
+                      void *context, struct cairn_error *error)
+{
+    char id[ITEM_ID_MAX];
+    struct cairn_confidence_step step = {
+        .time_ns = hypothesis->values[HYPOTHESIS_CREATED].time_ns,
+        .confidence = hypothesis->values[HYPOTHESIS_PRIOR].number};
+    int rc = 0;
+    qsort(steps, n, sizeof *steps, by_time);
+    if (each(context, &step) != 0)
+        return 0;
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        item_id((struct item_ref){ITEM_EVIDENCE, steps[i].evidence}, id);
+        step.time_ns = steps[i].time_ns;
+        step.evidence = id;
+        step.strength = steps[i].weight.strength;
+        rc = confidence_of(step.confidence, &steps[i].weight, 1, &step.confidence,
+                           error);
+        if (!rc && each(context, &step) != 0)
+            return 0;
+    }
+    return rc;
+}
+
+int cairn_hypothesis_steps(struct cairn_store *store, const char *session,
+                           const char *hypothesis, const char *checkpoint,
+                           int (*each)(void *, const struct cairn_confidence_step *),
+                           void *context, struct cairn_error *error)
+{
+    struct view view;
+    struct item_ref id = {0};
+    struct step_of *steps = NULL;
+    uint32_t n = 0;
+    int rc = open_view(&view, store, session, checkpoint, error);
+    close_transaction(&view);
+    rc = rc ?: item_id_parse(str_of(hypothesis), &id, error);
+    const struct item *item =
+        !rc && id.kind == ITEM_HYPOTHESIS ? board_find(view.board, id) : NULL;
+    if (!rc && !item)
+        rc = error_set(error, CAIRN_ENOTFOUND, "there is no hypothesis %.80s",
+                       hypothesis);
+    if (!rc) {
+        const struct board_list *all = &view.board->lists[ITEM_EVIDENCE];
+        steps = calloc((size_t)all->n + 1, sizeof *steps);
+        for (uint32_t i = 0; steps && i < all->n; i++) {
+            const struct item_value *values = all->items[i].values;
+            if (values[EVIDENCE_HYPOTHESIS].ref.n == id.n)
+                steps[n++] =
+                    (struct step_of){values[EVIDENCE_CREATED].time_ns,
+                                     all->items[i].id.n,
+                                     {(enum evidence_kind)values[EVIDENCE_KIND].count,
+                                      values[EVIDENCE_STRENGTH].number}};
+        }
+        rc = steps ? show_steps(item, steps, n, each, context, error)
+                   : error_nomem(error);
+    }
+    free(steps);
+    close_view(&view);
+    return rc;
+}
+
 int cairn_belief_contradictions(struct cairn_store *store, const char *session,
                                 const char *belief, const char *checkpoint,
                                 int (*each)(void *, const char *a, const char *b),

@@ -64,7 +64,7 @@ enum {
     LAYER = 250,
     ROW = 56,
     MARGIN = 12,
-    LABEL = 24
+    LABEL = 23
 };
 
 static int x_of(uint32_t layer)
@@ -117,6 +117,24 @@ static void put_label(struct buf *out, const char *name)
     free(cut);
 }
 
+void graph_box(struct buf *out, const struct layout_place *place, bool folded,
+               const char *name)
+{
+    int x = x_of(place->layer), y = y_of(place->row) - BOX_HEIGHT / 2;
+    if (folded)
+        buf_format(out,
+                   "<rect class=\"under\" x=\"%d\" y=\"%d\" width=\"%d\" "
+                   "height=\"%d\" rx=\"4\"/>",
+                   x + 4, y + 4, BOX_WIDTH, BOX_HEIGHT);
+    buf_format(out,
+               "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
+               "rx=\"4\"/><rect class=\"side\" x=\"%d\" y=\"%d\" width=\"6\" "
+               "height=\"%d\"/><text x=\"%d\" y=\"%d\">",
+               x, y, BOX_WIDTH, BOX_HEIGHT, x, y, BOX_HEIGHT, x + 14, y + 17);
+    put_label(out, name);
+    buf_format(out, "</text><text class=\"small\" x=\"%d\" y=\"%d\">", x + 14, y + 33);
+}
+
 static void put_node_state(struct buf *out, const struct page_view *view,
                            const struct picture_node *node)
 {
@@ -161,37 +179,36 @@ static void put_node(struct buf *out, const struct page_view *view, uint32_t i)
     buf_text(out, ": ");
     put_node_state(out, view, node);
     buf_text(out, "</title>");
-    if (node->folded)
-        buf_format(out,
-                   "<rect class=\"under\" x=\"%d\" y=\"%d\" width=\"%d\" "
-                   "height=\"%d\" rx=\"4\"/>",
-                   x + 4, y + 4, BOX_WIDTH, BOX_HEIGHT);
-    buf_format(out,
-               "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
-               "rx=\"4\"/><rect class=\"side\" x=\"%d\" y=\"%d\" width=\"6\" "
-               "height=\"%d\"/><text x=\"%d\" y=\"%d\">",
-               x, y, BOX_WIDTH, BOX_HEIGHT, x, y, BOX_HEIGHT, x + 14, y + 17);
-    put_label(out, node->name);
-    buf_format(out, "</text><text class=\"small\" x=\"%d\" y=\"%d\">%s ", x + 14,
-               y + 33, state_signs[node->state]);
+    graph_box(out, place, node->folded, node->name);
+    buf_format(out, "%s ", state_signs[node->state]);
     put_node_state(out, view, node);
     buf_text(out, "</text></a>");
+}
+
+void graph_begin(struct buf *out, const struct layout *layout, const char *label)
+{
+    int width = x_of(layout->layers ? layout->layers - 1 : 0) + BOX_WIDTH + MARGIN;
+    int height = y_of(layout->rows) + BOX_HEIGHT / 2 + MARGIN;
+    buf_format(out,
+               "<div class=\"wide graph\" tabindex=\"0\" role=\"region\" "
+               "aria-label=\"%s\"><svg width=\"%d\" height=\"%d\" "
+               "viewBox=\"0 0 %d %d\"><g class=\"edges\">",
+               label, width, height, width, height);
+    for (uint32_t i = 0; i < layout->n_edges; i++)
+        put_edge(out, layout, &layout->edges[i]);
+    buf_text(out, "</g>");
+}
+
+void graph_end(struct buf *out)
+{
+    buf_text(out, "</svg></div>");
 }
 
 void put_graph(struct buf *out, const struct page_view *view,
                const struct page_options *options)
 {
     const struct layout *layout = &view->layout;
-    int width = x_of(layout->layers ? layout->layers - 1 : 0) + BOX_WIDTH + MARGIN;
-    int height = y_of(layout->rows) + BOX_HEIGHT / 2 + MARGIN;
-    buf_format(out,
-               "<div class=\"wide graph\" tabindex=\"0\" role=\"region\" "
-               "aria-label=\"graph of the tasks\"><svg width=\"%d\" height=\"%d\" "
-               "viewBox=\"0 0 %d %d\"><g class=\"edges\">",
-               width, height, width, height);
-    for (uint32_t i = 0; i < layout->n_edges; i++)
-        put_edge(out, layout, &layout->edges[i]);
-    buf_text(out, "</g>");
+    graph_begin(out, layout, "graph of the tasks");
     for (uint32_t i = 0; i < layout->n; i++) {
         bool part = !view->picture.at[i].barrier;
         if (part)
@@ -200,7 +217,7 @@ void put_graph(struct buf *out, const struct page_view *view,
         if (part)
             part_end(options, out);
     }
-    buf_text(out, "</svg></div>");
+    graph_end(out);
 }
 
 /* ---- Attempts over time ---- */

@@ -16,6 +16,12 @@ void put_counts(struct buf *out, const uint32_t counts[PICTURE_STATES]);
 /* "3 failed, 12 completed", at most so many states. */
 void put_count_words(struct buf *out, const uint32_t counts[PICTURE_STATES],
                      uint32_t most);
+/* A graph: what stands around its nodes, with its edges; between them a box for each
+ * node, from its frame up to the text of its second line, which ends with </text>. */
+void graph_begin(struct buf *out, const struct layout *layout, const char *label);
+void graph_box(struct buf *out, const struct layout_place *place, bool folded,
+               const char *name);
+void graph_end(struct buf *out);
 /* Nodes lead to #t and the task's number, of groups to #g and the number of the first
  * member. */
 void put_graph(struct buf *out, const struct page_view *view,

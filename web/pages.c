@@ -316,6 +316,7 @@ static const struct address {
     {"/sessions/", "/items", items_page, false},
     {"/sessions/", "/item", one_item_page, false},
     {"/sessions/", "/settings", settings_page, false},
+    {"/sessions/", "/size", size_page, false},
 };
 
 static bool address_fits(const struct address *address, const char *path,

@@ -13,7 +13,7 @@
  *     /checkpoints/42 one of them; /files ?path= &offset=, /file ?path= &from=, /raw ?path=,
  *                     /picture ?path=, /blame ?path=
  *     /sessions/3     its board and messages; /messages ?at= &skip=, /message ?n=, /items ?kind= &offset=,
- *                     /item ?id=, /settings, /history ?path= &most=, /grep ?pattern=
+ *                     /item ?id=, /settings, /size, /history ?path= &most=, /grep ?pattern=
  *
  * and the style. Everything is read anew for each, and nothing is changed. */
 #ifndef WEB_PAGES_H

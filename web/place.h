@@ -54,6 +54,12 @@ int put_board(struct place *place, const char *session, const char *id);
  * of cairn_session_diff. */
 int put_board_changes(struct place *place, const char *session, const char *from,
                       const char *to, struct cairn_board_summary *summary);
+/* How likely the hypotheses were over time (the most likely ones, or one), as a picture
+ * and as a table; nothing where there is no evidence. As graph what beliefs rest on, of
+ * the session of the place; nothing where none does on another. */
+int put_courses(struct place *place, const char *session, const char *hypothesis,
+                const char *checkpoint);
+int put_beliefs(struct place *place, const char *session);
 /* One message; the context is a struct buf. */
 int put_message(void *out, const struct cairn_message *message);
 /* The same, with so many bytes of its text. */
@@ -107,6 +113,7 @@ int grep_page(struct place *place);       /* /sessions/3/grep */
 int message_page(struct place *place);    /* /sessions/3/message */
 int search_page(struct place *place);     /* /search */
 int settings_page(struct place *place);   /* /sessions/3/settings */
+int size_page(struct place *place);       /* /sessions/3/size */
 int task_page(struct place *place);       /* /runs/3/task */
 int tasks_page(struct place *place);      /* /runs/3/tasks */
 int plan_page(struct place *place);       /* /runs/3/plan */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A session: its board, its conversation with the checkpoint at each point, one item
- * with what belongs to it, and its settings. */
+ * with what belongs to it, its settings, and what takes room. */
 #include "web/place.h"
 
 #include "base/error.h"
@@ -153,10 +153,13 @@ int put_board(struct place *place, const char *session, const char *id)
 {
     uint64_t number = id ? 0 : place->number;
     int rc = 0;
-    for (size_t i = 0; rc == 0 && item_kind_at(i); i++)
+    for (size_t i = 0; rc == 0 && item_kind_at(i); i++) {
         rc = put_damage(place,
                         put_section(&(struct item_rows){place, item_kind_at(i), number},
                                     session, id));
+        if (rc == 0 && strcmp(item_kind_at(i)->name, "hypothesis") == 0)
+            rc = put_damage(place, put_courses(place, session, NULL, id));
+    }
     return rc;
 }
 
@@ -390,9 +393,10 @@ static void put_facts(struct place *place, const struct cairn_session_info *info
                "<p class=\"links\"><a href=\"/timeline?session=%" PRIu64 "\">timeline"
                "</a> <a href=\"/sessions/%" PRIu64
                "/grep\">search in files</a> <a href=\"/sessions/%" PRIu64
-               "/settings\">settings</a></p>"
+               "/settings\">settings</a> <a href=\"/sessions/%" PRIu64
+               "/size\">what takes room</a></p>"
                "<dl class=\"facts\">",
-               info->session, info->session, info->session);
+               info->session, info->session, info->session, info->session);
     fact_begin(out, "state");
     buf_text(out, session_state_text(info));
     buf_text(out, ", on branch ");
@@ -430,6 +434,8 @@ static int put_board_part(struct place *place, const char *session)
     int rc = put_board(place, session, NULL);
     if (rc == 0)
         rc = put_damage(place, put_contradictions(place, session, NULL));
+    if (rc == 0)
+        rc = put_damage(place, put_beliefs(place, session));
     if (rc == 0 && out->size == before)
         put_note(out, "There is nothing on it.");
     buf_text(out, "</section>");
@@ -604,6 +610,8 @@ int one_item_page(struct place *place)
         rc = cairn_item_get(place->store, number, id ? id : "", NULL, put_fields, place,
                             place->error);
     if (rc == 0 && id[0] == 'h')
+        rc = put_courses(place, number, id, NULL);
+    if (rc == 0 && id[0] == 'h')
         rc = put_belongings(place, number, id);
     if (rc == 0 && id[0] == 'b')
         rc = put_contradictions(place, number, id);
@@ -622,13 +630,15 @@ static int put_setting(void *context, const char *name, const char *value,
     html_text(out, name);
     buf_text(out, "</th><td>");
     html_start(out, value, TEXT_SHOWN);
-    buf_format(out, "</td><td>%s</td></tr>", is_default ? "" : "set");
+    buf_format(out, "</td><td>%s</td><td>%s</td></tr>", is_default ? "default" : "set",
+               setting_about(name));
     return 0;
 }
 
 int settings_page(struct place *place)
 {
-    static const char *const headings[] = {"Setting", "Value", "", NULL};
+    static const char *const headings[] = {"Setting", "Value", "Source",
+                                           "What it is for", NULL};
     struct cairn_session_info info;
     struct buf *out = place->out;
     char number[24], *word;
@@ -638,14 +648,132 @@ int settings_page(struct place *place)
         buf_text(out, "<p>");
         put_command(out, place->options, "cairn session config NAME VALUE --session %s",
                     word ? word : number);
-        buf_text(out, " What takes room: ");
-        put_command(out, place->options, "cairn session size %s", word ? word : number);
-        buf_text(out, "</p>");
+        buf_format(out, "</p>");
         free(word);
-        table_begin(out, "plain", "settings", headings);
+        table_begin(out, "plain settings", "settings", headings);
         rc = cairn_session_config(place->store, number, put_setting, out, place->error);
         table_end(out);
     }
     frame_end(out, place->options, wall_ns());
+    return rc;
+}
+
+/* ---- What takes room ---- */
+
+enum { SIZES_SHOWN = 20 };
+
+struct sizes {
+    struct buf *out;
+    uint64_t session, checkpoints, files;
+};
+
+static void put_bytes(struct buf *out, uint64_t bytes)
+{
+    char size[FORMAT_MAX];
+    buf_format(out, "<td>%s</td>", format_bytes(size, bytes));
+}
+
+static int put_sizes(void *context, const struct cairn_session_size *size)
+{
+    static const char *const headings[] = {"Part", "Holds", "Stored", "Shared", NULL};
+    struct sizes *sizes = context;
+    struct buf *out = sizes->out;
+    const struct cairn_size *part;
+    const char *name;
+    char bytes[FORMAT_MAX];
+    table_begin(out, "sizes", "parts", headings);
+    for (size_t i = 0; (part = size_part(size, i, &name)); i++) {
+        buf_format(out, "<tr><th scope=\"row\">%s</th>", name);
+        put_bytes(out, part->logical);
+        put_bytes(out, part->stored);
+        put_bytes(out, part->shared);
+        buf_text(out, "</tr>");
+    }
+    table_end(out);
+    buf_format(out, "<p class=\"note\">The database has %s, of which ",
+               format_bytes(bytes, size->store_bytes));
+    buf_format(out, "%s are free.", format_bytes(bytes, size->free_bytes));
+    if (size->budget > 0)
+        buf_format(out, " A warning comes at %s.", format_bytes(bytes, size->budget));
+    if (size->damaged > 0)
+        buf_format(out,
+                   " <b>%" PRIu64 " damaged part%s cannot be read, and what they refer "
+                   "to is not counted.</b>",
+                   size->damaged, plural(size->damaged));
+    buf_text(out, "</p>");
+    return 0;
+}
+
+static int put_checkpoint_size(void *context, const struct cairn_checkpoint_size *size)
+{
+    static const char *const headings[] = {"Checkpoint", "Made",    "Holds", "Added",
+                                           "Alone",      "Message", NULL};
+    struct sizes *sizes = context;
+    struct buf *out = sizes->out;
+    if (sizes->checkpoints++ == 0) {
+        buf_text(out,
+                 "<h2>Newest checkpoints</h2><p class=\"note\">Alone: what nothing "
+                 "else refers to, which is free once the checkpoint is deleted</p>");
+        table_begin(out, "sizes", "checkpoints", headings);
+    }
+    buf_text(out, "<tr><td>");
+    put_checkpoint_link(out, size->id);
+    buf_text(out, "</td><td>");
+    html_time(out, size->time_ns);
+    buf_text(out, "</td>");
+    put_bytes(out, size->logical);
+    put_bytes(out, size->added);
+    put_bytes(out, size->alone);
+    buf_text(out, "<td>");
+    html_start(out, size->message, TEXT_SHOWN);
+    buf_text(out, "</td></tr>");
+    return 0;
+}
+
+static int put_file_size(void *context, const struct cairn_file_size *size)
+{
+    static const char *const headings[] = {"File", "Stored", "Holds", "Contents", NULL};
+    struct sizes *sizes = context;
+    struct buf *out = sizes->out;
+    if (sizes->files++ == 0) {
+        if (sizes->checkpoints > 0)
+            table_end(out);
+        buf_text(out, "<h2>Largest files</h2>");
+        table_begin(out, "sizes", "files", headings);
+    }
+    buf_format(out,
+               "<tr><th scope=\"row\"><a href=\"/sessions/%" PRIu64 "/history?path=",
+               sizes->session);
+    html_address(out, size->path);
+    buf_text(out, "\">");
+    html_text(out, size->path);
+    buf_text(out, "</a></th>");
+    put_bytes(out, size->stored);
+    put_bytes(out, size->logical);
+    buf_format(out, "<td>%" PRIu64 "</td></tr>", size->contents);
+    return 0;
+}
+
+int size_page(struct place *place)
+{
+    struct cairn_session_info info;
+    struct sizes sizes = {.out = place->out, .session = place->number};
+    const struct cairn_size_request request = {.total = put_sizes,
+                                               .checkpoints = SIZES_SHOWN,
+                                               .files = SIZES_SHOWN,
+                                               .checkpoint = put_checkpoint_size,
+                                               .file = put_file_size,
+                                               .context = &sizes};
+    char number[24];
+    int rc = begin_page(place, &info, number, "what takes room");
+    if (rc == 0) {
+        buf_text(place->out, "<p>");
+        put_command(place->out, place->options, "cairn session size %s", number);
+        buf_text(place->out, "</p>");
+        rc = cairn_session_size(place->store, number, &request, place->error);
+        if (sizes.checkpoints + sizes.files > 0)
+            table_end(place->out);
+    }
+    frame_end(place->out, place->options, wall_ns());
     return rc;
 }

@@ -359,6 +359,64 @@ int board_page(struct cairn_store *store, const char *session, struct doc *doc)
     return status == 0 ? put_last(&part) : status;
 }
 
+struct course {
+    struct part *part;
+    struct cairn_confidence_step prior; /* printed before the first evidence */
+    uint64_t n;
+};
+
+static void print_step(const struct cairn_confidence_step *step)
+{
+    char when[FORMAT_MAX];
+    out("%s  %.2f", format_local(when, step->time_ns), step->confidence);
+    if (step->evidence)
+        out("  %s (%+.2f)\n", step->evidence, step->strength);
+    else
+        out("  prior\n");
+}
+
+static int put_confidence(void *context, const struct cairn_confidence_step *step)
+{
+    struct course *course = context;
+    struct doc *doc = course->part->doc;
+    if (doc) {
+        doc_object(doc, NULL);
+        doc_time(doc, "time", step->time_ns);
+        doc_text(doc, "evidence", step->evidence);
+        doc_exact(doc, "confidence", step->confidence);
+        doc_end(doc);
+        return 0;
+    }
+    if (!step->evidence)
+        course->prior = *step;
+    else if (course->n++ < SHOWN) {
+        if (course->part->shown == 0) {
+            out("\n%s\n", course->part->heading);
+            print_step(&course->prior);
+        }
+        course->part->shown++;
+        print_step(step);
+    }
+    return ui_output_lost();
+}
+
+/* How its confidence came about; of one without evidence there is nothing to say. */
+static int put_course(struct part *part, const char *id)
+{
+    struct course course = {.part = part};
+    struct cairn_error error = {0};
+    part->shown = 0;
+    part->heading = "Confidence over time";
+    if (part->doc)
+        doc_array(part->doc, "over_time");
+    int rc = cairn_hypothesis_steps(part->store, part->session, id, part->checkpoint,
+                                    put_confidence, &course, &error);
+    if (part->doc)
+        doc_end(part->doc);
+    end_lines(part, course.n, "--json has all", "");
+    return rc != 0 ? report_error(&error) : 0;
+}
+
 static int put_belongings(struct part *part, const char *kind, const char *id)
 {
     struct cairn_item_filter filter = {.kind = kind,
@@ -380,7 +438,6 @@ int item_belongings(struct cairn_store *store, const char *session, const char *
 {
     struct part part = {
         .store = store, .session = session, .checkpoint = checkpoint, .doc = doc};
-    int status;
     if (strcmp(kind, "belief") == 0) {
         part.about = id;
         part.heading = "Contradicts";
@@ -388,6 +445,7 @@ int item_belongings(struct cairn_store *store, const char *session, const char *
     }
     if (strcmp(kind, "hypothesis") != 0)
         return 0;
-    status = put_belongings(&part, "evidence", id);
-    return status == 0 ? put_belongings(&part, "gap", id) : status;
+    return put_belongings(&part, "evidence", id)
+               ?: put_course(&part, id)
+               ?: put_belongings(&part, "gap", id);
 }

@@ -520,36 +520,19 @@ struct size_page {
     uint64_t checkpoints, paths, damaged;
 };
 
-struct part {
-    const char *name;
-    const struct cairn_size *size;
-};
-
-enum { PARTS = 6 };
-
-static void list_parts(const struct cairn_session_size *size, struct part parts[PARTS])
-{
-    parts[0] = (struct part){"files", &size->files};
-    parts[1] = (struct part){"board", &size->board};
-    parts[2] = (struct part){"messages", &size->messages};
-    parts[3] = (struct part){"log", &size->log};
-    parts[4] = (struct part){"records", &size->records};
-    parts[5] = (struct part){"all", &size->all};
-}
-
 /* ---- As JSON ---- */
 
 static void add_parts(struct doc *doc, const struct cairn_session_size *size)
 {
-    struct part parts[PARTS];
-    list_parts(size, parts);
+    const struct cairn_size *part;
+    const char *name;
     doc_count(doc, "session", size->session);
-    for (int i = 0; i < PARTS; i++) {
-        doc_object(doc, parts[i].name);
-        doc_count(doc, "logical", parts[i].size->logical);
-        doc_count(doc, "stored", parts[i].size->stored);
-        doc_count(doc, "shared", parts[i].size->shared);
-        doc_count(doc, "parts", parts[i].size->parts);
+    for (size_t i = 0; (part = size_part(size, i, &name)); i++) {
+        doc_object(doc, name);
+        doc_count(doc, "logical", part->logical);
+        doc_count(doc, "stored", part->stored);
+        doc_count(doc, "shared", part->shared);
+        doc_count(doc, "parts", part->parts);
         doc_end(doc);
     }
     doc_object(doc, "store");
@@ -590,14 +573,12 @@ static void add_file(struct doc *doc, const struct cairn_file_size *size)
 static void print_parts(const struct cairn_session_size *size)
 {
     char logical[FORMAT_MAX], stored[FORMAT_MAX], shared[FORMAT_MAX];
-    struct part parts[PARTS];
-    list_parts(size, parts);
+    const struct cairn_size *part;
+    const char *name;
     out("%-10s %11s %11s %11s\n", "PART", "HOLDS", "STORED", "SHARED");
-    for (int i = 0; i < PARTS; i++)
-        out("%-10s %11s %11s %11s\n", parts[i].name,
-            format_bytes(logical, parts[i].size->logical),
-            format_bytes(stored, parts[i].size->stored),
-            format_bytes(shared, parts[i].size->shared));
+    for (size_t i = 0; (part = size_part(size, i, &name)); i++)
+        out("%-10s %11s %11s %11s\n", name, format_bytes(logical, part->logical),
+            format_bytes(stored, part->stored), format_bytes(shared, part->shared));
     if (size->budget)
         out("%-10s %11s %11s\n", "budget", "", format_bytes(stored, size->budget));
     out("the database has %s, of which %s are free\n",

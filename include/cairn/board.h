@@ -157,6 +157,22 @@ CAIRN_API int cairn_item_list(struct cairn_store *store, const char *session,
                               void *context, uint64_t *total,
                               struct cairn_error *error);
 
+/* How a hypothesis came to be as likely as it is. Views during the callback. */
+struct cairn_confidence_step {
+    int64_t time_ns;      /* UTC: the hypothesis or the evidence was made */
+    const char *evidence; /* id; NULL: its prior, the first step */
+    double strength;      /* of the evidence */
+    double confidence;    /* from then on */
+};
+/* Its prior, then each piece of its evidence by time, with the strength that it has now
+ * (or had at the checkpoint); the last confidence is that of the hypothesis. A non-zero
+ * return stops. CAIRN_ENOTFOUND */
+CAIRN_API int cairn_hypothesis_steps(struct cairn_store *store, const char *session,
+                                     const char *hypothesis, const char *checkpoint,
+                                     int (*each)(void *,
+                                                 const struct cairn_confidence_step *),
+                                     void *context, struct cairn_error *error);
+
 /* Pairs of beliefs of which at most one can be true, as they are now or were at a
  * checkpoint: of one belief, or of all (NULL); by number, the first 10,000. `total`
  * (may be NULL) counts all. CAIRN_ENOTFOUND */

@@ -102,6 +102,10 @@ is "$(get .kind cairn evidence show "$(cat out)")" observation 'an observation u
 ok 'half of the cap gives 0.7' near "$(confidence h6)" 0.7
 exits 0 cairn hypothesis show h6
 matches '^confidence +0\.70, with 2 supporting and 1 refuting$'
+is "$(sed -n '/^Confidence over time/,/^$/s/^[-0-9]* [:0-9]*  //p' out | paste -sd,)" '0.50  prior,0.90  e1 (+1.00),0.50  e2 (-1.00),0.70  e7 (+0.25)' 'how it came about'
+cairn hypothesis show h6 --json >doc.json
+is "$(json_get '.over_time[0].evidence' doc.json) $(json_get '.over_time[1].evidence' doc.json) $(json_get '.over_time[4]' doc.json)" 'null e1 ' 'as JSON, too'
+ok 'ends where it is now' near "$(json_get '.over_time[3].confidence' doc.json)" "$(json_get .confidence doc.json)"
 exits 0 cairn hypothesis list
 matches '^h6 +proposed +0\.70 +\+2 -1 +tested$' 'the list counts both'
 # A prior of 0 or 1 and evidence against it: the divisor is never 0.

@@ -33,12 +33,15 @@ first=$(cairn checkpoint list --sort seq --session 1 --json | grep -o 'debug:[0-
 last=$(cairn checkpoint list --session 1 --json | grep -o 'debug:[0-9]*' | head -n 1 | tr -dc 0-9)
 run cairn session start other
 run cairn session config files files
+run cairn belief add 'old belief' --confidence 0.8 --subject s --claim c
+run cairn belief add "$(sed -n 1p planted)"
+run cairn belief add 'other belief' --confidence 0.8 --subject s --claim c --denied
+run cairn belief depend b2 b1
 for n in 1 2 3; do
     run cairn note add "note $n"
     printf 'line %s\nb\n' $n >files/changed
     run cairn checkpoint create "number $n"
 done
-run cairn belief add 'old belief'
 run cairn branch start try --from head~1
 run cairn hypothesis add 'the cache is stale'
 run cairn evidence add h1 'seen in the log' --strength 0.5
@@ -143,13 +146,20 @@ page 200 '/sessions/1/item?id=h1' 'one item'
 has '&lt;script&gt;alert(1)&lt;/script&gt;'
 page 200 /sessions/1/settings 'settings'
 has '<th scope="row">files</th><td>files</td><td>set</td>'
+has 'The directory whose files each checkpoint holds' 'with what each is for'
+page 200 /sessions/2/size 'what takes room'
+has '<th scope="row">messages</th>'
 page 200 /sessions/2 'the other one'
+has 'class="course0"' 'confidence over time as a picture'
+is "$(grep -o 'class="node belief[^"]*"' body | tr '\n' ' ')" 'class="node belief" class="node belief against" ' 'beliefs and what they rest on'
+has 'b1, 0.80, contradicts b3</text>'
 has 'on branch try'
 has '<td>proposed</td><td>0.' 'hypotheses with their confidence'
 has '/items?kind=evidence'
 page 200 '/sessions/2/item?id=h1' 'a hypothesis'
 has 'seen in the log' 'has its evidence'
-page 200 '/sessions/2/messages?at=22' 'messages of a checkpoint'
+has '<td>h1</td><td>0.90</td><td>e1</td></tr>' 'and how its confidence came about'
+page 200 "/sessions/2/messages?at=$two" 'messages of a checkpoint'
 has '0 on this line'
 seq -f '{"role": "user", "content": "message %g"}' 1 100 >many.jsonl
 run cairn session start talks

@@ -1,8 +1,15 @@
-// browser.mjs URL STEP...: opens a page in Chromium and does each step: `!COMMAND` runs it, anything else
-// is an expression that must become true within 10 seconds. Prints what did not, and errors of the page;
-// the exit status is how many that were. By the DevTools protocol: node 20 needs --experimental-websocket.
+// browser.mjs URL STEP...: opens a page in Chromium and does each step. By its first character:
+//   !COMMAND             runs it
+//   @PATH                goes there
+//   =WIDTHxHEIGHT dark   how large the window is, and which colours the system has (dark or light)
+//   >FILE                writes a picture of the whole page, as PNG or WebP
+//   +FILE RULE           runs axe-core, which is this file, or one rule of it; each violation is wrong
+//   ~KEY                 presses a key
+// Anything else is an expression that must become true within 10 seconds. Prints what did not, and errors of
+// the page; the exit status is how many that were. By the DevTools protocol: node 20 needs
+// --experimental-websocket.
 import { execSync, spawn } from 'child_process';
-import { mkdtempSync, rmSync } from 'fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'fs';
 
 const [url, ...steps] = process.argv.slice(2);
 const profile = mkdtempSync('./profile-');
@@ -36,20 +43,51 @@ const call = (method, params = {}) => new Promise((resolve) => {
 const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
 session = (await call('Target.attachToTarget', { targetId, flatten: true })).sessionId;
 for (const domain of ['Page', 'Log', 'Runtime']) await call(`${domain}.enable`);
+await call('Emulation.setScrollbarsHidden', { hidden: true });
 await call('Page.navigate', { url });
-for (const step of steps) {
-  if (step[0] === '!') {
-    execSync(step.slice(1), { stdio: 'ignore' });
-    continue;
-  }
+const evaluate = async (expression) => {
+  const { result, exceptionDetails } = await call('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
+  return exceptionDetails ? exceptionDetails.text : result.value;
+};
+const become = async (expression, what = expression) => {
   const end = Date.now() + 10000;
   let value;
-  while (Date.now() < end && value !== true) {
-    value = (await call('Runtime.evaluate', { expression: step, returnByValue: true }))?.result?.value;
-    if (value !== true) await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  if (value !== true) complain(`not true: ${step}`);
-}
+  while (Date.now() < end && (value = await evaluate(expression)) !== true) await new Promise((resolve) => setTimeout(resolve, 50));
+  if (value !== true) complain(`not true: ${what}`);
+};
+let place = '';
+const kinds = {
+  '!': (command) => execSync(command, { stdio: 'ignore' }),
+  '@': async (path) => {
+    place = path;
+    await evaluate(`window.left = true; location.href = ${JSON.stringify(path)}`);
+    await become('document.readyState === "complete" && window.left === undefined', `${path} is there`);
+  },
+  '=': async (text) => {
+    const [, width, height, scheme] = text.match(/^([0-9]+)x([0-9]+)(?: (dark|light))?$/);
+    await call('Emulation.setDeviceMetricsOverride', { width: +width, height: +height, deviceScaleFactor: 1, mobile: false });
+    await call('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme ?? 'light' }] });
+  },
+  '>': async (file) => {
+    const format = file.endsWith('.webp') ? { format: 'webp', quality: 60 } : { format: 'png' };
+    const { data } = await call('Page.captureScreenshot', { ...format, captureBeyondViewport: true });
+    writeFileSync(file, Buffer.from(data, 'base64'));
+  },
+  '+': async (text) => {
+    const [file, rule] = text.split(' ');
+    if (!(await evaluate('typeof axe === "object"'))) await evaluate(readFileSync(file, 'utf8') + '; true');
+    const found = await evaluate(`axe.run(${rule ? `{ runOnly: ['${rule}'] }` : ''}).then(({ violations }) => violations.map(({ id, nodes }) =>
+      id + ': ' + nodes.map(({ html, failureSummary }) => html.slice(0, 200) + ' ' + failureSummary.replace(/\\s+/g, ' ').slice(0, 200)).slice(0, 3).join(' | ')))`);
+    for (const text of Array.isArray(found) ? found : [`axe: ${found}`]) complain(`${place}: ${text}`);
+  },
+  '~': async (key) => {
+    const text = key.length === 1 ? { text: key } : {};
+    for (const type of ['keyDown', 'keyUp']) await call('Input.dispatchKeyEvent', { type, key, ...(type === 'keyDown' ? text : {}) });
+  },
+};
+for (const step of steps)
+  if (kinds[step[0]]) await kinds[step[0]](step.slice(1));
+  else await become(step);
 socket.close();
 browser.kill();
 await new Promise((resolve) => browser.on('exit', resolve));

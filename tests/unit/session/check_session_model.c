@@ -234,9 +234,21 @@ static void merge_alone(struct life *life)
         CAIRN_EUSAGE);
 }
 
+static int keep_step(void *context, const struct cairn_confidence_step *step)
+{
+    *(double *)context = step->confidence;
+    return 0;
+}
+
 static int check_refs(void *context, const struct cairn_item *item)
 {
     struct life *life = context;
+    double last = -1;
+    if (item->has_confidence) {
+        MUST(cairn_hypothesis_steps(life->store, NULL, item->id, NULL, keep_step, &last,
+                                    &life_error));
+        ck_assert_double_eq_tol(last, item->confidence, 1e-9);
+    }
     for (size_t i = 0; i < item->n_fields; i++) {
         const char *name = item->fields[i].name;
         if (strcmp(name, "hypothesis") == 0 || strcmp(name, "from") == 0 ||
