@@ -32,6 +32,7 @@ enum {
     LIMIT_POOLS = 1000,
     LIMIT_POOL_PLACES = 1000000, /* of one pool */
     LIMIT_TASK_POOLS = 16,       /* in which one task is */
+    LIMIT_MEMORY_MIB = 1 << 30,  /* of a task, or a run */
     LIMIT_RETRIES = 1000000,
     LIMIT_ADDITIONS = 10000,         /* of tasks to a run, and */
     LIMIT_ADDED_BYTES = 16 << 20,    /* their texts together */

@@ -113,6 +113,14 @@ void lock_drop(struct lock_file *lock, int64_t offset)
         continue;
 }
 
+void lock_drop_all(struct lock_file *lock)
+{
+    struct flock range = one_byte(F_UNLCK, 0);
+    range.l_len = 0;
+    while (fcntl(lock->fd, F_OFD_SETLK, &range) < 0 && errno == EINTR)
+        continue;
+}
+
 static int find_other_holder(struct lock_file *lock, struct flock *range,
                              struct cairn_error *error)
 {

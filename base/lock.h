@@ -43,6 +43,8 @@ int lock_try(struct lock_file *lock, int64_t offset, enum lock_mode mode,
 int lock_wait(struct lock_file *lock, int64_t offset, enum lock_mode mode, int wait_ms,
               struct cairn_error *error);
 void lock_drop(struct lock_file *lock, int64_t offset);
+/* All of the open file, in copies of the descriptor, too. */
+void lock_drop_all(struct lock_file *lock);
 /* 1 if another open file holds a lock there, 0 if not, <0 error. Takes nothing. */
 int lock_held(struct lock_file *lock, int64_t offset, struct cairn_error *error);
 /* The same of any byte from `offset` on; *where gets the first one. */

@@ -4,6 +4,8 @@
  * later. Locks are in lock.c. */
 #include "base/os.h"
 
+#include "base/words.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -500,6 +502,62 @@ uint64_t os_pid_namespace(void)
 bool os_is_first_pid_namespace(uint64_t pid_namespace)
 {
     return pid_namespace == 0xeffffffc;
+}
+
+/* The number in a file such as memory.max; UINT64_MAX: there is none. */
+static uint64_t limit_in(const char *path)
+{
+    char text[64] = "";
+    uint64_t limit = UINT64_MAX;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return UINT64_MAX;
+    if (!fgets(text, sizeof text, file) ||
+        !str_to_u64((struct str){text, strcspn(text, "\n")}, &limit))
+        limit = UINT64_MAX; /* "max" */
+    fclose(file);
+    return limit;
+}
+
+/* Of the group `path` below `root`, and of those that it is in. */
+static uint64_t group_limit(const char *root, char *path, const char *name)
+{
+    uint64_t least = UINT64_MAX;
+    char file[PATH_MAX];
+    for (;;) {
+        int n = snprintf(file, sizeof file, "%s%s/%s", root, path, name);
+        uint64_t limit = n > 0 && n < (int)sizeof file ? limit_in(file) : UINT64_MAX;
+        char *slash = strrchr(path, '/');
+        least = limit < least ? limit : least;
+        if (!slash)
+            return least;
+        *slash = '\0';
+    }
+}
+
+uint64_t os_memory_bytes(void)
+{
+    char line[PATH_MAX];
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    uint64_t least =
+        pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
+    FILE *groups = fopen("/proc/self/cgroup", "re");
+    while (groups && fgets(line, sizeof line, groups)) {
+        line[strcspn(line, "\n")] = '\0';
+        char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+        uint64_t limit = UINT64_MAX;
+        if (!path)
+            continue;
+        *path++ = '\0';
+        if (!names[1]) /* version 2 */
+            limit = group_limit("/sys/fs/cgroup", path, "memory.max");
+        else if (strcmp(names + 1, "memory") == 0)
+            limit = group_limit("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes");
+        least = limit < least ? limit : least;
+    }
+    if (groups)
+        fclose(groups);
+    return least;
 }
 
 uint64_t os_free_descriptors(void)

@@ -56,6 +56,9 @@ bool os_is_full(const char *path);
 /* How many more descriptors this process may open: about, since others open some, too.
  */
 uint64_t os_free_descriptors(void);
+/* Bytes of memory that this process and its children can have: those of the machine, or
+ * less where its control group is limited. */
+uint64_t os_memory_bytes(void);
 /* The kernel's boot id (36 characters and a NUL); "" if unknown. */
 void os_boot_id(char out[37]);
 void os_host_name(char out[64]);

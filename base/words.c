@@ -140,6 +140,30 @@ static bool made_of(struct str text, bool upper, const char *extra)
     return text.len > 0;
 }
 
+bool str_to_bytes(struct str text, uint64_t most, uint64_t *out)
+{
+    static const char units[] = "KMGT";
+    uint64_t size = 0;
+    size_t digits = 0;
+    unsigned shift = 0;
+    while (digits < text.len && text.ptr[digits] >= '0' && text.ptr[digits] <= '9')
+        digits++;
+    struct str rest = {text.ptr + digits, text.len - digits};
+    const char *unit =
+        rest.len ? memchr(units, rest.ptr[0] & ~0x20, sizeof units - 1) : NULL;
+    if (unit) {
+        shift = 10 * (unsigned)(unit - units + 1);
+        rest = (struct str){rest.ptr + 1, rest.len - 1};
+        if (str_equal(rest, STR("iB")) || str_equal(rest, STR("B")))
+            rest.len = 0;
+    }
+    if (rest.len || !str_to_u64((struct str){text.ptr, digits}, &size) ||
+        size > most >> shift)
+        return false;
+    *out = size << shift;
+    return true;
+}
+
 bool str_is_id(struct str text)
 {
     return made_of(text, true, ".-") && text.ptr[0] != '.' && text.ptr[0] != '-';

@@ -17,6 +17,9 @@ const char *u64_text(uint64_t number, char out[24]);
  * first; a whole number of milliseconds, at most 100 years. */
 bool str_to_duration_ms(struct str text, int64_t *out);
 
+/* 4096, 64K, 64KB, 64KiB: units K M G T, all powers of 1024; at most `most`. */
+bool str_to_bytes(struct str text, uint64_t most, uint64_t *out);
+
 /* [A-Za-z0-9_][A-Za-z0-9_.-]* */
 bool str_is_id(struct str text);
 /* [a-z_][a-z0-9_]* */

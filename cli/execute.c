@@ -332,6 +332,7 @@ void tuning_options(const struct settings *settings, struct cairn_run_options *o
 {
     const uint64_t *number = settings->number;
     options->jobs = (uint32_t)number[OPT_JOBS];
+    options->memory_mib = (uint32_t)(number[OPT_MEMORY] >> 20);
     options->on_change = (enum cairn_on_change)number[OPT_ON_CHANGE];
     options->check_outputs = (enum cairn_check_outputs)number[OPT_CHECK_OUTPUTS];
     options->saving = (enum cairn_saving)number[OPT_CHECKPOINT];
@@ -477,9 +478,10 @@ static int call_undo(struct work *work, struct cairn_run_result *result,
 static const char *again_words(const struct settings *settings)
 {
     static const enum option_id kept[] = {
-        OPT_JOBS,       OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_NO_REUSE,
-        OPT_CHECKPOINT, OPT_SYNC,      OPT_OUTPUT_LIMIT,  OPT_KEEP,
-        OPT_KEEP_GOING, OPT_STOP,      OPT_NO_WAIT,       OPT_SECRETS_FD};
+        OPT_JOBS,      OPT_MEMORY,     OPT_ON_CHANGE, OPT_CHECK_OUTPUTS,
+        OPT_NO_REUSE,  OPT_CHECKPOINT, OPT_SYNC,      OPT_OUTPUT_LIMIT,
+        OPT_KEEP,      OPT_KEEP_GOING, OPT_STOP,      OPT_NO_WAIT,
+        OPT_SECRETS_FD};
     static char words[PATH_MAX + 512];
     size_t used = (size_t)snprintf(words, sizeof words, "%s", store_hint(settings));
     for (size_t i = 0; i < COUNT_OF(kept) && used < sizeof words; i++) {

@@ -37,6 +37,11 @@ static const struct option option_table[OPT_NONE] = {
                   "run at most N tasks at once (default: the workflow's, or the number "
                   "of processors)",
                   1, 4096, 0},
+    [OPT_MEMORY] =
+        {"memory", 0, OPTION_SIZE, "SIZE",
+         "so much memory have the tasks that run together, as their `memory` "
+         "says (default: the workflow's, or what the machine has)",
+         1 << 20, INT64_MAX, 0},
     [OPT_FRESH] = FLAG("fresh", "start a new run even if the newest one is unfinished"),
     [OPT_FROM] = TEXT("from", "CHECKPOINT", "start a new run from this checkpoint"),
     [OPT_ON_CHANGE] = CHOICE(

@@ -173,32 +173,6 @@ bool number_operand(const struct settings *settings, int n, uint64_t *out)
     return false;
 }
 
-/* 4096, 64K, 64KB, 64KiB: all units are powers of 1024. */
-static bool parse_size(const char *text, uint64_t *out)
-{
-    static const char units[] = "KMGT";
-    const char *unit;
-    char *end;
-    uint64_t size;
-    int shift = 0;
-    if (text[0] < '0' || text[0] > '9')
-        return false;
-    errno = 0;
-    size = strtoull(text, &end, 10);
-    if (errno != 0)
-        return false;
-    if (*end != '\0' && (unit = strchr(units, *end & ~0x20)) && *unit != '\0') {
-        shift = 10 * (int)(unit - units + 1);
-        end++;
-        if (strcmp(end, "iB") == 0 || strcmp(end, "B") == 0)
-            end += strlen(end);
-    }
-    if (*end != '\0' || size > OPTION_SIZE_LIMIT >> shift)
-        return false;
-    *out = size << shift;
-    return true;
-}
-
 static bool parse_time(const char *text, uint64_t *out)
 {
     int64_t ms;
@@ -341,8 +315,8 @@ static bool take_value(struct settings *settings, enum option_id id, const char 
         return str_to_u64(str_of(text), number) && *number >= option->low &&
                *number <= option->high;
     case OPTION_SIZE:
-        return parse_size(text, number) && *number >= option->low &&
-               *number <= option->high;
+        return str_to_bytes(str_of(text), OPTION_SIZE_LIMIT, number) &&
+               *number >= option->low && *number <= option->high;
     case OPTION_TIME:
         return parse_time(text, number) && *number >= option->low &&
                *number <= option->high;

@@ -15,6 +15,7 @@ enum option_id {
     OPT_VERSION,
     OPT_PARAM,
     OPT_JOBS,
+    OPT_MEMORY,
     OPT_FRESH,
     OPT_FROM,
     OPT_ON_CHANGE,

@@ -54,6 +54,7 @@ static void handle_tick(struct engine *e, uint32_t n)
 {
     enum { TICK_NS = 200000000, PER_SECOND = 5 };
     loop_set_timer(e, TIMER_TICK, TICK_NS, ++n, 0);
+    shares_ask(e); /* who had places may have been killed */
     stream_outputs(e);
     look_at_logs(e);
     report(e, CAIRN_EVENT_TICK, NULL);
@@ -204,6 +205,7 @@ static int handle_event(struct engine *e, uint64_t what, struct cairn_error *err
     switch (what & 0xffff) {
     case WATCH_WAKE:
         drain_fd(e->loop.wake_fd);
+        shares_ask(e);
         commands_apply(e);
         return 0;
     case WATCH_STOP:

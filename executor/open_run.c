@@ -873,6 +873,26 @@ static int check_functions(const struct engine *e, struct cairn_error *error)
                      (unsigned long long)e->run.situation.recorded.row.run);
 }
 
+/* One that wants more than there is would wait for ever. */
+static int check_memory(const struct engine *e, struct cairn_error *error)
+{
+    const struct definition *d = e->request.graph->definition;
+    uint32_t most = progress_memory(e);
+    for (uint32_t i = 0; e->request.mode == MODE_RUN && i < d->n_defs; i++)
+        if (d->defs[i].memory > most)
+            return error_set(error, CAIRN_EUSAGE,
+                             "task %.*s takes %uM of memory, and tasks have %uM "
+                             "together%s: lower its `memory`, or allow more with "
+                             "--memory %uM or `memory: %uM` at the top of the file",
+                             (int)d->defs[i].id.len, d->defs[i].id.ptr,
+                             d->defs[i].memory, most,
+                             e->request.options->memory_mib ? " (--memory)"
+                             : d->memory                    ? ""
+                                                            : " on this machine",
+                             d->defs[i].memory, d->defs[i].memory);
+    return 0;
+}
+
 /* Before anything of the run is changed. */
 static int open_parts(struct engine *e, struct skip_list *early,
                       struct cairn_error *error)
@@ -881,6 +901,7 @@ static int open_parts(struct engine *e, struct skip_list *early,
     int rc = check_store(e, error)
              ?: check_functions(e, error)
              ?: check_secrets(e, error)
+             ?: check_memory(e, error)
              ?: jobs_open(e, error)
              ?: saving_open(e, jobs_need_processes(e) ? e->jobs.limit : AHEAD_OF_CALLS,
                             error)
@@ -903,7 +924,10 @@ static int open_processes(struct engine *e, struct cairn_error *error)
 
 static int open_rest(struct engine *e, struct cairn_error *error)
 {
-    int rc = loop_open(e, error) ?: calls_open(e, error) ?: open_processes(e, error);
+    int rc = loop_open(e, error)
+             ?: shares_open(e, error)
+             ?: calls_open(e, error)
+             ?: open_processes(e, error);
     if (!rc && e->request.mode == MODE_RUN)
         rc = adopt_all(e, error);
     /* The run is recorded, and nobody knows its number yet. */
@@ -941,6 +965,7 @@ void engine_close(struct engine *e)
     looks_close(e);
     jobs_close_runner(e);
     jobs_close(e);
+    shares_close(e);
     noting_close(e);
     loop_close(e);
     calls_close(e);

@@ -171,6 +171,10 @@ static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
         sched_await(&e->progress.sched, task); /* and comes again */
         return 0;
     }
+    if (!shares_has(e, task)) { /* it was to be settled, and has to run after all */
+        sched_return(&e->progress.sched, task);
+        return 0;
+    }
     return turn_add_intent(e, task, ROLE_TASK) ? error_nomem(error) : 0;
 }
 
@@ -207,13 +211,14 @@ static int plan_intents(struct engine *e, struct cairn_error *error)
         if (task == NODE_NONE)
             break;
         /* No intents ahead for `once`: after a crash it would be unknown whether the
-         * task had started. */
-        if (e->request.mode != MODE_SETTLE && graph_def(e->request.graph, task)->once &&
-            !can_start_now(e, task)) {
+         * task had started. Nor for what other runs could start meanwhile. */
+        bool ahead = graph_def(e->request.graph, task)->once || !shares_has(e, task);
+        if (e->request.mode != MODE_SETTLE && ahead && !can_start_now(e, task)) {
             sched_return(&e->progress.sched, task);
             break;
         }
-        rc = plan_task(e, task, error);
+        int taken = shares_take(e, task, error);
+        rc = taken > 0 ? plan_task(e, task, error) : taken;
     }
     return rc;
 }
@@ -260,9 +265,11 @@ int engine_plan_intents(struct engine *e, struct cairn_error *error)
                    store_begin_read(e->request.store, NULL) == 0;
     bool first = e->spared && !e->spared_planned && e->run.situation.decisions.spared;
     e->spared_planned = true;
+    shares_settle(e);
     int rc = first ? plan_spared(e, error) : 0;
     if (!rc)
         rc = plan_intents(e, error);
+    shares_leave(e, can_plan(e) && has_room(e, 0));
     if (reading)
         store_end_read(e->request.store);
     return rc;
@@ -411,7 +418,7 @@ static bool is_idle(const struct engine *e)
         return true;
     if (e->phase == PHASE_MAIN && (e->halting.level >= HALT_STOP || awaits_list(e)))
         return true;
-    if (s->ready.n || s->taken || s->held)
+    if (s->ready.n || s->taken || s->held || sched_waits_for_others(s))
         return false;
     return !s->offered || e->halting.level || e->request.options->no_wait ||
            e->phase != PHASE_MAIN;

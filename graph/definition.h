@@ -192,8 +192,9 @@ struct task_def {
     struct repeat_policy repeat;
     struct pool_use *pools; /* [n_pools] by index, none twice */
     uint32_t n_pools;
-    uint32_t slots; /* of `jobs`, all if there are fewer; 0: one */
-    uint8_t nice;   /* its processes are so much nicer than we are; 0 to 19 */
+    uint32_t slots;  /* of `jobs`, all if there are fewer; 0: one */
+    uint32_t memory; /* MiB of the run's memory that it takes; 0: it does not say */
+    uint8_t nice;    /* its processes are so much nicer than we are; 0 to 19 */
     int32_t priority;
     /* TASK_CALL */
     enum cairn_outcome (*call)(void *, struct cairn_attempt *);
@@ -220,6 +221,7 @@ enum again { AGAIN_ALWAYS = 0, AGAIN_NEVER = 1 };
 struct pool {
     struct str name;
     uint32_t limit;
+    bool shared; /* by all runs of the store */
 };
 
 struct definition {
@@ -235,6 +237,8 @@ struct definition {
                                  included files, too, with their scope in the key */
     uint32_t n_params;
     uint32_t jobs; /* 0: number of processors */
+    uint32_t
+        memory; /* MiB that tasks which run have together; 0: what the machine has */
     struct pool *pools;
     uint32_t n_pools;
     uint8_t on_failure, undo_scope, on_crash;
@@ -309,6 +313,15 @@ static inline bool task_def_needs_all(const struct definition *definition,
 bool names_have(const struct str *sorted, uint32_t n, struct str name);
 /* Whether a task lists the secret. */
 bool definition_gives_secret(const struct definition *definition, struct str name);
+/* It takes places that other runs could have. */
+static inline bool task_def_shares_pools(const struct definition *definition,
+                                         const struct task_def *def)
+{
+    bool shares = false;
+    for (uint32_t i = 0; i < def->n_pools && !shares; i++)
+        shares = definition->pools[def->pools[i].pool].shared;
+    return shares;
+}
 static inline uint32_t task_def_slots(const struct task_def *def)
 {
     return def->slots ? def->slots : 1;

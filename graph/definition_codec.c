@@ -11,7 +11,7 @@
  *   params      list of key, value; sorted by key, no key twice
  *   jobs
  *   on_failure  1 byte: 0 stop, 1 continue, 2 undo [2], 3 cancel [6]
- *   pools       list of name, limit
+ *   pools       list of name, limit; shared (byte) [7]
  *   undo_scope  1 byte [2]
  *   on_crash    1 byte [2]
  *   deadline_ms [2]
@@ -292,10 +292,13 @@ static unsigned version_for(const struct definition *definition)
 {
     /* Version 4 says what excluded members mean, which was one thing before. */
     bool groups = !definition->all_need_all && definition_wants_groups(definition);
-    unsigned version = definition->on_failure == ON_FAILURE_CANCEL ? 6
-                       : definition->description.len               ? 5
-                       : groups                                    ? 4
-                                                                   : 2;
+    unsigned version = definition->memory                            ? 7
+                       : definition->on_failure == ON_FAILURE_CANCEL ? 6
+                       : definition->description.len                 ? 5
+                       : groups                                      ? 4
+                                                                     : 2;
+    for (uint32_t i = 0; i < definition->n_pools; i++)
+        version = definition->pools[i].shared ? DEFINITION_VERSION : version;
     for (uint32_t i = 0; i < definition->n_defs; i++) {
         unsigned least = version_of_task(definition, &definition->defs[i]);
         version = least > version ? least : version;
@@ -319,6 +322,8 @@ int definition_encode(const struct definition *definition, struct buf *out,
     for (uint32_t i = 0; i < definition->n_pools; i++) {
         buf_lstr(out, definition->pools[i].name);
         buf_varint(out, definition->pools[i].limit);
+        if (version >= 7)
+            buf_byte(out, definition->pools[i].shared);
     }
     buf_byte(out, definition->undo_scope);
     buf_byte(out, definition->on_crash);
@@ -328,6 +333,8 @@ int definition_encode(const struct definition *definition, struct buf *out,
         buf_byte(out, definition->all_need_all);
     if (version >= 5)
         buf_lstr(out, definition->description);
+    if (version >= 7)
+        buf_varint(out, definition->memory);
     buf_varint(out, definition->n_defs);
     for (uint32_t i = 0; i < definition->n_defs; i++)
         put_task(out, &definition->defs[i], version);
@@ -853,6 +860,7 @@ static void get_policy(struct decoder *d)
     if (d->version >= 4)
         out->all_need_all = get_byte(d, 1) == 1;
     out->description = d->version >= 5 ? get_text(d) : STR("");
+    out->memory = d->version >= 7 ? (uint32_t)get_number(d, LIMIT_MEMORY_MIB) : 0;
     fail_unless(d, out->undo_scope <= UNDO_ALL && out->on_crash <= ON_CRASH_ADOPT);
     fail_unless(d, out->on_failure == ON_FAILURE_UNDO || out->undo_scope == 0);
     fail_unless(d, out->n_secrets <= LIMIT_SECRETS);
@@ -874,6 +882,7 @@ static int get_definition(struct decoder *d)
     for (uint32_t i = 0; i < out->n_pools && !has_failed(d); i++) {
         out->pools[i].name = get_text(d);
         out->pools[i].limit = (uint32_t)get_number(d, UINT32_MAX);
+        out->pools[i].shared = d->version >= 7 && get_byte(d, 1) == 1;
         fail_unless(d, out->pools[i].limit > 0);
     }
     get_policy(d);

@@ -89,6 +89,7 @@ enum {
     ARTIFACTS,
     ARTIFACTS_KEPT,
     ARTIFACTS_WANTED,
+    MEMORY,
     END
 };
 
@@ -170,6 +171,7 @@ const struct task_field task_fields[] = {
     [ARTIFACTS_WANTED] = {.shape = FIELD_BOOL,
                           .at = AT(artifacts_wanted, bool),
                           EVERY(7)},
+    [MEMORY] = {NUMBER(memory), EVERY(7), .most = LIMIT_MEMORY_MIB},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, 2, AT(once, bool)},

@@ -483,7 +483,7 @@ static uint32_t blocking_need(const struct judge *j, uint32_t task)
                                                           : need;
 }
 
-/* It is a member of a list that is made again. */
+/* It is a member of a list that is made again: not where its maker is skipped. */
 static bool is_listed_again(const struct judge *j, uint32_t task)
 {
     const struct graph *g = j->in->graph;
@@ -491,9 +491,12 @@ static bool is_listed_again(const struct judge *j, uint32_t task)
     bool again = false;
     if (!task_def_made_key(def))
         return false;
-    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1] && !again; e++)
-        again = j->out->fate[g->needs[e]] & (FATE_ANEW | FATE_LISTED) &&
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1] && !again; e++) {
+        uint16_t fate = j->out->fate[g->needs[e]];
+        uint16_t anew = fate & FATE_BAD ? FATE_ANEW & ~FATE_TURNED : FATE_ANEW;
+        again = fate & (anew | FATE_LISTED) &&
                 task_def_takes_list(def, graph_def(g, g->needs[e])->id);
+    }
     return again;
 }
 

@@ -4,9 +4,11 @@
 #include "plan/sched.h"
 
 #include "base/memory.h"
+#include "base/os.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* EARLY: it has ended before all that it needs (it was skipped because of another
  * need, or decided, or kept), so those that need it wait on. TOLD: those that can never
@@ -65,7 +67,27 @@ static uint32_t heap_pop(struct heap *heap)
     return entries_pop(heap->at, &heap->n).task;
 }
 
-/* ---- Pools ---- */
+/* ---- Pools, and memory ---- */
+
+/* Memory is one more pool behind those of the workflow, in MiB. */
+static uint32_t n_uses(const struct task_def *def)
+{
+    return def->n_pools + (def->memory > 0);
+}
+
+static struct pool_use use_of(const struct sched *s, const struct task_def *def,
+                              uint32_t i)
+{
+    return i < def->n_pools
+               ? def->pools[i]
+               : (struct pool_use){s->graph->definition->n_pools, def->memory};
+}
+
+static uint32_t limit_of(const struct sched *s, uint32_t pool)
+{
+    const struct definition *d = s->graph->definition;
+    return pool < d->n_pools ? d->pools[pool].limit : s->memory;
+}
 
 /* A task that cannot have all its places waits in the queue of each of its pools, and
  * holds none. It goes on once there is room in all of them and nobody stands before it
@@ -74,10 +96,10 @@ static uint32_t heap_pop(struct heap *heap)
 
 static bool has_room(const struct sched *s, const struct task_def *def)
 {
-    for (uint32_t i = 0; i < def->n_pools; i++) {
-        const struct pool_use *use = &def->pools[i];
-        if ((uint64_t)s->pool_used[use->pool] + use->places >
-            s->graph->definition->pools[use->pool].limit)
+    for (uint32_t i = 0; i < n_uses(def); i++) {
+        struct pool_use use = use_of(s, def, i);
+        if (s->closed[use.pool] ||
+            (uint64_t)s->pool_used[use.pool] + use.places > limit_of(s, use.pool))
             return false;
     }
     return true;
@@ -86,8 +108,8 @@ static bool has_room(const struct sched *s, const struct task_def *def)
 static bool comes_first(const struct sched *s, const struct task_def *def,
                         struct heap_entry entry)
 {
-    for (uint32_t i = 0; i < def->n_pools; i++) {
-        const struct heap *queue = &s->parked[def->pools[i].pool];
+    for (uint32_t i = 0; i < n_uses(def); i++) {
+        const struct heap *queue = &s->parked[use_of(s, def, i).pool];
         if (queue->n && starts_before(queue->at[0], entry))
             return false;
     }
@@ -104,8 +126,8 @@ static bool may_have_places(const struct sched *s, uint32_t task)
 static void take_places(struct sched *s, uint32_t task)
 {
     const struct task_def *def = graph_def(s->graph, task);
-    for (uint32_t i = 0; i < def->n_pools; i++)
-        s->pool_used[def->pools[i].pool] += def->pools[i].places;
+    for (uint32_t i = 0; i < n_uses(def); i++)
+        s->pool_used[use_of(s, def, i).pool] += use_of(s, def, i).places;
     s->state[task] = TAKEN;
     s->taken++;
     s->taken_slots += task_def_slots(def);
@@ -115,10 +137,16 @@ static void park(struct sched *s, uint32_t task)
 {
     const struct task_def *def = graph_def(s->graph, task);
     s->state[task] = PARKED;
-    for (uint32_t i = 0; i < def->n_pools; i++) {
-        struct heap *queue = &s->parked[def->pools[i].pool];
+    for (uint32_t i = 0; i < n_uses(def); i++) {
+        struct heap *queue = &s->parked[use_of(s, def, i).pool];
         entries_push(queue->at, &queue->n, entry_of(s, task));
     }
+}
+
+uint32_t memory_of(const struct definition *d)
+{
+    uint64_t mib = d->memory ? d->memory : os_memory_bytes() >> 20;
+    return mib < UINT32_MAX ? (uint32_t)mib : UINT32_MAX;
 }
 
 enum sched_kind sched_kind_of(const struct task_def *def)
@@ -242,25 +270,29 @@ static void sched_make_ready(struct sched *s, uint32_t task)
     entries_push(s->ready.at, &s->ready.n, entry_of(s, task));
 }
 
+static void wake_first(struct sched *s, uint32_t pool)
+{
+    const struct heap *queue = &s->parked[pool];
+    uint32_t first = queue->n ? queue->at[0].task : NODE_NONE;
+    if (first == NODE_NONE || !may_have_places(s, first))
+        return;
+    const struct task_def *its = graph_def(s->graph, first);
+    for (uint32_t k = 0; k < n_uses(its); k++) {
+        uint32_t popped = heap_pop(&s->parked[use_of(s, its, k).pool]);
+        assert(popped == first);
+        (void)popped;
+    }
+    sched_make_ready(s, first);
+}
+
 /* In a pool of the task there may be room, or another first one: if that one can go on,
  * it gets ready (and may find its place lost to a better one, and is parked again). The
  * next one is looked at when that one is taken. */
 static void wake_parked(struct sched *s, uint32_t task)
 {
     const struct task_def *def = graph_def(s->graph, task);
-    for (uint32_t i = 0; i < def->n_pools; i++) {
-        const struct heap *queue = &s->parked[def->pools[i].pool];
-        uint32_t first = queue->n ? queue->at[0].task : NODE_NONE;
-        if (first == NODE_NONE || !may_have_places(s, first))
-            continue;
-        const struct task_def *its = graph_def(s->graph, first);
-        for (uint32_t k = 0; k < its->n_pools; k++) {
-            uint32_t popped = heap_pop(&s->parked[its->pools[k].pool]);
-            assert(popped == first);
-            (void)popped;
-        }
-        sched_make_ready(s, first);
-    }
+    for (uint32_t i = 0; i < n_uses(def); i++)
+        wake_first(s, use_of(s, def, i).pool);
 }
 
 static void end_hold(struct sched *s, uint32_t task)
@@ -274,7 +306,7 @@ void sched_allow(struct sched *s, uint8_t kinds)
 {
     s->allowed = kinds;
     s->ready.n = s->shelved = 0;
-    for (uint32_t p = 0; p < s->graph->definition->n_pools; p++)
+    for (uint32_t p = 0; p <= s->graph->definition->n_pools; p++)
         s->parked[p].n = 0;
     for (uint32_t task = 0; task < s->graph->n_tasks; task++) {
         if (s->state[task] == READY || s->state[task] == PARKED ||
@@ -333,22 +365,58 @@ void sched_take_tasks(struct sched *s, const uint32_t *tasks, uint32_t n)
     check_transition(s);
 }
 
+static void give_places(struct sched *s, uint32_t task)
+{
+    const struct task_def *def = graph_def(s->graph, task);
+    assert(s->state[task] == TAKEN && s->taken > 0);
+    s->taken--;
+    s->taken_slots -= task_def_slots(def);
+    for (uint32_t i = 0; i < n_uses(def); i++) {
+        struct pool_use use = use_of(s, def, i);
+        assert(s->pool_used[use.pool] >= use.places);
+        s->pool_used[use.pool] -= use.places;
+    }
+}
+
 /* It is taken no more: what it held of its pools goes to others. */
 static void sched_undo_take(struct sched *s, uint32_t task)
 {
-    const struct task_def *def = graph_def(s->graph, task);
     if (s->state[task] == UP) {
         s->up--;
         return;
     }
-    assert(s->state[task] == TAKEN && s->taken > 0);
-    s->taken--;
-    s->taken_slots -= task_def_slots(def);
-    for (uint32_t i = 0; i < def->n_pools; i++) {
-        assert(s->pool_used[def->pools[i].pool] >= def->pools[i].places);
-        s->pool_used[def->pools[i].pool] -= def->pools[i].places;
-    }
+    give_places(s, task);
     wake_parked(s, task);
+}
+
+void sched_refuse(struct sched *s, uint32_t task)
+{
+    const struct task_def *def = graph_def(s->graph, task);
+    const struct definition *d = s->graph->definition;
+    give_places(s, task);
+    park(s, task);
+    for (uint32_t i = 0; i < def->n_pools; i++)
+        if (d->pools[def->pools[i].pool].shared)
+            s->closed[def->pools[i].pool] = true;
+    wake_parked(s, task); /* of the other pools */
+    check_transition(s);
+}
+
+void sched_reopen(struct sched *s)
+{
+    uint32_t n = s->graph->definition->n_pools;
+    memset(s->closed, 0, n);
+    for (uint32_t pool = 0; pool < n; pool++)
+        wake_first(s, pool);
+    check_transition(s);
+}
+
+bool sched_waits_for_others(const struct sched *s)
+{
+    bool waits = false;
+    for (uint32_t pool = 0; pool < s->graph->definition->n_pools && !waits; pool++)
+        waits = s->closed[pool] && s->parked[pool].n;
+    return waits;
 }
 
 void sched_await(struct sched *s, uint32_t task)
@@ -421,11 +489,12 @@ static bool queue_consistent(const struct sched *s, const struct heap *heap,
     return true;
 }
 
-static uint32_t places_in(const struct task_def *def, uint32_t pool)
+static uint32_t places_in(const struct sched *s, const struct task_def *def,
+                          uint32_t pool)
 {
-    for (uint32_t i = 0; i < def->n_pools; i++)
-        if (def->pools[i].pool == pool)
-            return def->pools[i].places;
+    for (uint32_t i = 0; i < n_uses(def); i++)
+        if (use_of(s, def, i).pool == pool)
+            return use_of(s, def, i).places;
     return 0;
 }
 
@@ -435,8 +504,8 @@ static bool is_to_be_woken(const struct sched *s, uint32_t parked)
     const struct task_def *def = graph_def(s->graph, parked);
     bool shared = false;
     for (uint32_t i = 0; i < s->graph->n_tasks && !shared; i++)
-        for (uint32_t k = 0; k < def->n_pools && s->state[i] == READY && !shared; k++)
-            shared = places_in(graph_def(s->graph, i), def->pools[k].pool);
+        for (uint32_t k = 0; k < n_uses(def) && s->state[i] == READY && !shared; k++)
+            shared = places_in(s, graph_def(s->graph, i), use_of(s, def, k).pool);
     return shared;
 }
 
@@ -447,7 +516,7 @@ static bool pool_consistent(const struct sched *s, uint32_t pool)
     uint64_t taken = 0;
     for (uint32_t i = 0; i < s->graph->n_tasks; i++)
         if (s->state[i] == TAKEN)
-            taken += places_in(graph_def(s->graph, i), pool);
+            taken += places_in(s, graph_def(s->graph, i), pool);
     if (taken != s->pool_used[pool]) /* more than the limit: sched_take_tasks */
         return false;
     return (!queue->n || !may_have_places(s, queue->at[0].task) ||
@@ -468,9 +537,9 @@ bool sched_consistent(const struct sched *s)
         if (s->state[i] == AWAITING && sched_is_served(s, i))
             return false;
         if (s->state[i] == PARKED)
-            parked += graph_def(s->graph, i)->n_pools;
+            parked += n_uses(graph_def(s->graph, i));
     }
-    for (uint32_t p = 0; p < s->graph->definition->n_pools; p++) {
+    for (uint32_t p = 0; p <= s->graph->definition->n_pools; p++) {
         parked -= s->parked[p].n;
         if (!pool_consistent(s, p))
             return false;
@@ -663,8 +732,8 @@ static void drop_task(struct propagation *r, uint32_t task, enum cairn_outcome o
     skip_task(r, task, outcome);
     if (state == READY)
         rebuild_queue(s, &s->ready, READY);
-    for (uint32_t i = 0; i < def->n_pools && state == PARKED; i++)
-        rebuild_queue(s, &s->parked[def->pools[i].pool], PARKED);
+    for (uint32_t i = 0; i < n_uses(def) && state == PARKED; i++)
+        rebuild_queue(s, &s->parked[use_of(s, def, i).pool], PARKED);
     if (state == READY || state == PARKED)
         wake_parked(s, task); /* it stands before nobody any more */
 }
@@ -925,13 +994,15 @@ static int allocate_arrays(struct sched *s, struct cairn_error *error)
     s->ready.at = malloc(g->n_tasks * sizeof *s->ready.at);
     s->parked = calloc((size_t)pools + 1, sizeof *s->parked);
     s->pool_used = calloc((size_t)pools + 1, sizeof *s->pool_used);
+    s->closed = calloc((size_t)pools + 1, sizeof *s->closed);
     if (!s->state || !s->end || !s->flags || !s->waiting || !s->cause || !s->work ||
-        !s->ready.at || !s->parked || !s->pool_used || (services && !s->left))
+        !s->ready.at || !s->parked || !s->pool_used || !s->closed ||
+        (services && !s->left))
         return error_nomem(error);
-    for (uint32_t p = 0; p < pools; p++) {
+    for (uint32_t p = 0; p <= pools; p++) {
         size_t members = 0;
         for (uint32_t i = 0; i < g->definition->n_defs; i++)
-            if (places_in(&g->definition->defs[i], p))
+            if (places_in(s, &g->definition->defs[i], p))
                 members += g->definition->defs[i].members;
         s->parked[p].at = malloc((members ? members : 1) * sizeof *s->parked[p].at);
         if (!s->parked[p].at)
@@ -1011,6 +1082,7 @@ int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *ou
                sched_skip_fn *skipped, void *context, struct cairn_error *error)
 {
     struct sched s = {.graph = graph,
+                      .memory = UINT32_MAX,
                       .open = graph->n_tasks,
                       .allowed = SCHED_ORDINARY | SCHED_HANDLERS};
     struct propagation r = {.s = &s, .skipped = skipped, .context = context};
@@ -1040,9 +1112,10 @@ void sched_release(struct sched *s)
     free(s->work);
     free(s->left);
     free(s->ready.at);
-    for (uint32_t p = 0; s->parked && p < s->graph->definition->n_pools; p++)
+    for (uint32_t p = 0; s->parked && p <= s->graph->definition->n_pools; p++)
         free(s->parked[p].at);
     free(s->parked);
     free(s->pool_used);
+    free(s->closed);
     *s = (struct sched){0};
 }

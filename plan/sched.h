@@ -3,7 +3,8 @@
  * sched_init.
  *
  *   WAITING --needs ended--> READY --sched_take--> TAKEN --sched_end--> ENDED
- *      |                      ^ |  pool full: PARKED, back when the pool has room
+ *      |                      ^ |  pool full: PARKED, back when the pool has room;
+ *      |                      | |    also if other runs have it (sched_refuse)
  *      |                      | |  kind not allowed now: SHELVED, back when it is
  *      |                      | +---------------------------------------------+
  *      |                      +-- sched_again (retry) <-- HELD <-- sched_hold (TAKEN)
@@ -98,8 +99,11 @@ struct sched {
     const uint8_t *aside; /* [n_tasks] these are not allowed, whatever their kind;
                              borrowed, NULL: none */
     struct heap ready;
-    struct heap *parked;  /* [n_pools] who waits for a place */
-    uint32_t *pool_used;  /* [n_pools] places */
+    /* The last one of these is memory, in MiB: as one more pool. */
+    struct heap *parked;  /* [n_pools + 1] who waits for a place */
+    uint32_t *pool_used;  /* [n_pools + 1] places */
+    bool *closed;         /* [n_pools + 1] other runs have it: nobody takes of it */
+    uint32_t memory;      /* MiB in all; set it before the first task is taken */
     uint64_t taken_slots; /* of the tasks that are taken */
     uint32_t *work;       /* worklist of ended nodes */
     uint32_t *left;       /* [n_nodes] of a service: users that have not ended, or OPEN;
@@ -108,6 +112,8 @@ struct sched {
     uint32_t taken, held, offered, shelved, up;
 };
 
+/* MiB that tasks which run have together, if nobody says anything else. */
+uint32_t memory_of(const struct definition *definition);
 enum sched_end_class sched_class(enum cairn_outcome outcome);
 /* `outcome` [n_tasks]: tasks that have one are ENDED from the start. Tasks that can not
  * run because of those are passed to `skipped` (may be NULL). Everything but `finally`
@@ -128,6 +134,12 @@ uint32_t sched_take(struct sched *sched);
 void sched_take_tasks(struct sched *sched, const uint32_t *tasks, uint32_t n);
 /* Gives a taken task back, READY (it was not started after all). */
 void sched_return(struct sched *sched, uint32_t task);
+/* A taken task did not get its places in pools that runs share: PARKED, and these pools
+ * are closed until sched_reopen, after which the best one of each asks again. */
+void sched_refuse(struct sched *sched, uint32_t task);
+void sched_reopen(struct sched *sched);
+/* Somebody waits in a closed pool: it is not over, though nothing may be taken. */
+bool sched_waits_for_others(const struct sched *sched);
 /* A taken task whose services are not all UP: now AWAITING, and they are wanted. */
 void sched_await(struct sched *sched, uint32_t task);
 /* A taken service is ready: those that await it can start. */

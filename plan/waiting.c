@@ -4,11 +4,13 @@
 #include "plan/run_view.h"
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "cairn/runs.h"
 #include "graph/match.h"
 #include "runs/outputs.h"
 #include "runs/owner.h"
+#include "runs/places.h"
 #include "storage/rows_command.h"
 #include "storage/rows_event.h"
 #include "storage/rows_run.h"
@@ -310,6 +312,9 @@ struct waiting_tasks {
     uint8_t *running;   /* [n_tasks] */
     int64_t *since_ns;  /* [n_tasks] */
     uint32_t *pool_used;
+    uint64_t memory_used;      /* MiB */
+    struct places_entry *pool; /* [n_pool] of pools that runs share */
+    size_t n_pool, pool_capacity;
     struct cairn_waiting_info *at;
     size_t n;
 };
@@ -403,6 +408,7 @@ static void count_pools(struct waiting_tasks *w)
         const struct task_def *def = graph_def(g, task);
         for (uint32_t i = 0; i < def->n_pools && w->running[task]; i++)
             w->pool_used[def->pools[i].pool] += def->pools[i].places;
+        w->memory_used += w->running[task] ? def->memory : 0;
     }
 }
 
@@ -429,15 +435,63 @@ static const char *external_text(struct waiting_tasks *w, uint32_t task)
     return copy;
 }
 
+static int note_place(void *context, const struct places_entry *entry)
+{
+    struct waiting_tasks *w = context;
+    struct places_entry *at =
+        array_room(w->pool, w->n_pool, &w->pool_capacity, sizeof *at);
+    w->arena.failed |= !at;
+    if (!at)
+        return 1;
+    w->pool = at;
+    at[w->n_pool++] = *entry;
+    return 0;
+}
+
+/* Whether others have the places of a pool that runs share, or come before. Then
+ * *held_by says who. */
+static bool is_shared_out(struct waiting_tasks *w, const struct pool *pool,
+                          uint32_t places, const char **held_by)
+{
+    uint64_t run = w->view.row.run, held = 0, ticket = 0;
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < w->n_pool; i++) {
+        bool of_pool = str_equal(str_of(w->pool[i].pool), pool->name);
+        held += of_pool && !w->pool[i].waits ? w->pool[i].places : 0;
+        if (of_pool && w->pool[i].waits && w->pool[i].run == run)
+            ticket = w->pool[i].ticket;
+    }
+    bool full = held + places > pool->limit;
+    for (size_t i = 0; i < w->n_pool && (full || ticket); i++) {
+        const struct places_entry *at = &w->pool[i];
+        if (!str_equal(str_of(at->pool), pool->name) ||
+            (at->waits && (!ticket || at->ticket >= ticket)))
+            continue;
+        buf_format(&text, "%srun %llu (%s%s)", text.size ? ", " : "",
+                   (unsigned long long)at->run,
+                   at->waits ? "waits for it before: " : "", at->task);
+    }
+    if (text.size)
+        *held_by = arena_text(&w->arena, buf_view(&text));
+    w->arena.failed |= text.failed;
+    buf_release(&text);
+    return full || *held_by;
+}
+
 /* The first of the task's pools that has no room for it, or NULL. */
-static const struct pool *full_pool(const struct waiting_tasks *w, uint32_t task)
+static const struct pool *full_pool(struct waiting_tasks *w, uint32_t task,
+                                    const char **held_by)
 {
     const struct definition *d = &w->view.workflow->definition;
     const struct task_def *def = graph_def(&w->view.workflow->graph, task);
     for (uint32_t i = 0; i < def->n_pools; i++) {
         const struct pool_use *use = &def->pools[i];
-        if ((uint64_t)w->pool_used[use->pool] + use->places > d->pools[use->pool].limit)
-            return &d->pools[use->pool];
+        const struct pool *pool = &d->pools[use->pool];
+        bool full = pool->shared
+                        ? is_shared_out(w, pool, use->places, held_by)
+                        : (uint64_t)w->pool_used[use->pool] + use->places > pool->limit;
+        if (full)
+            return pool;
     }
     return NULL;
 }
@@ -445,7 +499,10 @@ static const struct pool *full_pool(const struct waiting_tasks *w, uint32_t task
 static void classify_ready(struct waiting_tasks *w, uint32_t task, bool offered,
                            struct cairn_waiting_info *info)
 {
-    const struct pool *pool = offered ? NULL : full_pool(w, task);
+    const struct pool *pool =
+        offered || !w->view.live ? NULL : full_pool(w, task, &info->held_by);
+    const struct definition *d = &w->view.workflow->definition;
+    uint32_t memory = graph_def(&w->view.workflow->graph, task)->memory;
     info->waits_for = CAIRN_WAITS_SLOT;
     if (offered) {
         info->waits_for = CAIRN_WAITS_EXTERNAL;
@@ -460,6 +517,8 @@ static void classify_ready(struct waiting_tasks *w, uint32_t task, bool offered,
     } else if (pool) {
         info->waits_for = CAIRN_WAITS_POOL;
         info->text = arena_text(&w->arena, pool->name);
+    } else if (w->memory_used && w->memory_used + memory > memory_of(d)) {
+        info->waits_for = memory ? CAIRN_WAITS_MEMORY : CAIRN_WAITS_SLOT;
     }
 }
 
@@ -531,6 +590,11 @@ static int load_waiting(struct waiting_tasks *w, struct cairn_store *store,
         return error_nomem(error);
     if (v->live)
         count_pools(w);
+    bool shares = false;
+    for (uint32_t i = 0; i < v->workflow->definition.n_pools; i++)
+        shares |= v->workflow->definition.pools[i].shared;
+    if (shares && v->live) /* it only says why: without it less is said */
+        (void)places_each(store_live_dir(store), note_place, w, NULL);
     int rc = claims_load(&w->claims, v, error);
     if (rc)
         return rc;
@@ -570,6 +634,7 @@ int cairn_waiting(struct cairn_store *store, uint64_t run,
     free(w.running);
     free(w.since_ns);
     free(w.pool_used);
+    free(w.pool);
     free(w.at);
     arena_release(&w.arena);
     return rc;

@@ -192,15 +192,17 @@ IN_CHILD int child_keeper(void *arg)
                  [KEEP_ERR_FD] = err < 0 ? job->null_fd : err,
                  [KEEP_DIR_FD] = job->dir_fd,
                  [KEEP_NULL_FD] = job->null_fd,
-                 [KEEP_IMAGE_FD] = job->image_fd};
+                 [KEEP_IMAGE_FD] = job->image_fd,
+                 [KEEP_HOLD_FD] =
+                     request->hold_fd > 0 ? request->hold_fd : job->null_fd};
     if (setsid() < 0)
         task_failed(request, "setsid", errno, -1);
     forget_signals();
     if (request->slot)
         atomic_store(&request->slot->pid, getpid());
-    if (place_fds(fds, KEEP_IMAGE_FD + 1) || fcntl(KEEP_IMAGE_FD, F_SETFD, FD_CLOEXEC))
+    if (place_fds(fds, KEEP_FDS) || fcntl(KEEP_IMAGE_FD, F_SETFD, FD_CLOEXEC))
         task_failed(request, "dup", errno, -1);
-    close_from(KEEP_IMAGE_FD + 1);
+    close_from(KEEP_FDS);
     be_nice(request->nice);
     limit_files(request->files); /* its task inherits that */
     default_signals();

@@ -41,9 +41,11 @@ enum {
     KEEP_SPEC_FD,
     KEEP_OUT_FD,
     KEEP_ERR_FD,
-    KEEP_DIR_FD,  /* the live directory */
-    KEEP_NULL_FD, /* /dev/null */
-    KEEP_IMAGE_FD /* the program, closed by its exec */
+    KEEP_DIR_FD,   /* the live directory */
+    KEEP_NULL_FD,  /* /dev/null */
+    KEEP_IMAGE_FD, /* the program, closed by its exec */
+    KEEP_HOLD_FD,  /* locks of places in pools (runs/places.h), or /dev/null */
+    KEEP_FDS
 };
 /* A keeper that could not take its attempt dies by this signal. It is of no use as an
  * exit status, which could be the task's. */

@@ -231,6 +231,12 @@ bool live_keeper_image(char *out, size_t size, const char *live_dir, int pid)
     return n >= 0 && (size_t)n < size;
 }
 
+bool live_pools(char *out, size_t size, const char *live_dir)
+{
+    int n = snprintf(out, size, "%s/pools", live_dir);
+    return n >= 0 && (size_t)n < size;
+}
+
 /* Opened for reading, too: with the reader just gone, a write would raise SIGPIPE. */
 void live_wake(const char *live_dir, uint64_t run)
 {

@@ -18,6 +18,8 @@
  *   run-N.SALT.room             the epoch of an owner: its keepers claim from in here
  *   run-N.SALT.room.gone          the same, closed, until it is removed
  *   keeper.PID.guard            the helper program again, for keepers
+ *   pools                       who has, and who waits for, places that runs share
+ *                               (runs/places.h)
  *
  * Numbers are decimal, a salt is 16 lower-case hexadecimal digits. */
 #ifndef PROCESS_LIVE_H
@@ -89,6 +91,9 @@ bool live_is_of_run(const char *text, uint64_t run);
 bool live_path(char *out, size_t size, const char *live_dir, struct live_name name);
 /* DIR/keeper.PID.guard. */
 bool live_keeper_image(char *out, size_t size, const char *live_dir, int pid);
+
+/* DIR/pools. */
+bool live_pools(char *out, size_t size, const char *live_dir);
 
 /* Makes a live owner look at its commands now, not within a second. */
 void live_wake(const char *live_dir, uint64_t run);

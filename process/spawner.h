@@ -51,6 +51,7 @@ struct spawn_request {
     const struct slot_map *slots; /* and noted here; NULL: nowhere */
     /* Not NULL: run it under a keeper, see keeper.h. pid and pidfd are the keeper's. */
     const struct keeper_order *keep;
+    int hold_fd; /* which the keeper has open as long as it lives; 0: none */
     enum spawn_ahead ahead;
     /* Both must stay until the child's end; NULL: none. */
     const char *quiet_file; /* the one for $CAIRN_OUTPUT */

@@ -369,6 +369,7 @@ static int check_service(const struct cairn_task *task, struct cairn_error *erro
               : task->until                     ? "until"
               : task->fallback                  ? "fallback"
               : task->slots > 1                 ? "slots"
+              : task->memory_mib                ? "memory_mib"
               : task->call                      ? "call"
                                                 : NULL;
     if (!key &&
@@ -465,10 +466,12 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
                          "shrink, nor their cap be below the first one; `retry_on` "
                          "takes CAIRN_RETRY_... only",
                          task->id);
-    if (task->slots > LIMIT_JOBS || task->nice > 19)
+    if (task->slots > LIMIT_JOBS || task->nice > 19 ||
+        task->memory_mib > LIMIT_MEMORY_MIB)
         return error_set(error, CAIRN_EWORKFLOW,
-                         "task `%s`: slots at most %d, nice at most 19", task->id,
-                         LIMIT_JOBS);
+                         "task `%s`: slots at most %d, nice at most 19, memory_mib at "
+                         "most %d",
+                         task->id, LIMIT_JOBS, LIMIT_MEMORY_MIB);
     int rc = check_service(task, error)
              ?: check_rounds(task, error)
              ?: check_artifacts(task, error);
@@ -505,6 +508,7 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
                                  task->grace_ms ? task->grace_ms : DEFAULT_GRACE_MS,
                              .slots = task->slots > 1 ? task->slots : 0,
                              .nice = task->nice,
+                             .memory = task->memory_mib,
                              .priority = task->priority,
                              .may_fail = task->may_fail,
                              .skip_exit = task->skip_exit,
@@ -570,6 +574,21 @@ int cairn_workflow_pool(struct cairn_workflow *w, const char *name, uint32_t pla
     struct str copy = arena_str(&d->arena, str_of(name));
     if (!d->pools || !copy.ptr)
         return error_nomem(error);
-    d->pools[d->n_pools++] = (struct pool){copy, places};
+    d->pools[d->n_pools++] = (struct pool){copy, places, false};
+    return 0;
+}
+
+int cairn_workflow_share_pool(struct cairn_workflow *w, const char *name,
+                              struct cairn_error *error)
+{
+    struct definition *d = &w->definition;
+    if (w->compiled || w->name)
+        return error_set(error, CAIRN_EUSAGE,
+                         "pools of a loaded or compiled workflow cannot be changed");
+    uint32_t pool = name ? definition_pool(d, str_of(name)) : UINT32_MAX;
+    if (pool == UINT32_MAX)
+        return error_set(error, CAIRN_EWORKFLOW, "there is no pool `%s`",
+                         name ? name : "");
+    d->pools[pool].shared = true;
     return 0;
 }

@@ -305,6 +305,22 @@ int expect_permille(const struct parser *p, const struct node *node, const char 
     return 0;
 }
 
+int expect_memory(const struct parser *p, const struct node *node, const char *what,
+                  uint32_t *out)
+{
+    enum { MIB = 1 << 20 };
+    uint64_t bytes = 0;
+    int rc = expect_kind(p, node, what, NODE_TEXT, "a size such as 2G");
+    if (rc)
+        return rc;
+    if (!str_to_bytes(node->text, (uint64_t)LIMIT_MEMORY_MIB * MIB, &bytes) || !bytes)
+        return diagnose(&p->diagnostic, node->at,
+                        "%s must be a size such as 512M or 2G, not `%.*s`", what,
+                        SHOWN(node->text));
+    *out = (uint32_t)((bytes - 1) / MIB + 1);
+    return 0;
+}
+
 int expect_duration(const struct parser *p, const struct node *node, const char *what,
                     int64_t least, int64_t *out)
 {

@@ -96,6 +96,7 @@ struct workflow_file {
     struct retry_policy retry;
     struct thresholds check;
     bool reuse;
+    uint32_t memory; /* MiB */
 };
 
 struct parser {
@@ -220,6 +221,9 @@ struct where {
 
 /* found[i]: the key node of names[i] in the map (its value is found[i]->next), or NULL.
  * A key that is not among the names is an error. */
+/* A size as 512M or 2G, in MiB, rounded up. */
+int expect_memory(const struct parser *p, const struct node *node, const char *what,
+                  uint32_t *out);
 int expect_keys(const struct parser *p, const struct node *map, struct where where,
                 const struct str names[], const struct node *found[], size_t n);
 

@@ -188,9 +188,9 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
     "write `pool: {NAME: 1}` for one of two, with `pools: {NAME: 2}` at the " \
     "top, or `slots: 4` for four of `jobs`"
 
-#define MEMORY                                                                  \
-    "the memory of tasks is not bounded; so that they do not need too much at " \
-    "once write `pool: {gib: 4}`, with `pools: {gib: 16}` at the top"
+#define QUEUE                                                                         \
+    "a limit for all runs of the store together is `pools: {NAME: {slots: 2, scope: " \
+    "store}}` at the top, with `pool: NAME` in the task"
 
 #define BEFORE \
     "write these lines first under `run: |`, or make a task of them with `needs`"
@@ -226,6 +226,9 @@ static const char *other_way(struct str word, bool task)
          "write `defaults: {timeout: 10m}` for each task, or `deadline: 10m` for the "
          "whole run"},
         {NAME("pools"), "write `pool: NAME`, with `pools: {NAME: 2}` at the top", NULL},
+        {NAME("queue"), QUEUE, QUEUE},
+        {NAME("queues"), QUEUE, QUEUE},
+        {NAME("resource_group"), QUEUE, NULL},
         {NAME("timeout-minutes"), "write `timeout: 10m`",
          "write `deadline: 10m`, or `timeout: 10m` in a task"},
         {NAME("uses"),
@@ -284,8 +287,9 @@ static const char *other_way(struct str word, bool task)
         {NAME("cpus"), RESOURCES, RESOURCES},
         {NAME("cores"), RESOURCES, "write `jobs: 4`"},
         {NAME("weight"), RESOURCES, NULL},
-        {NAME("memory"), MEMORY, MEMORY},
-        {NAME("mem"), MEMORY, MEMORY},
+        {NAME("mem"), "write `memory: 2G`", "write `memory: 16G`"},
+        {NAME("mem_mb"), "write `memory: 2G`", "write `memory: 16G`"},
+        {NAME("mem_limit"), "write `memory: 2G`", "write `memory: 16G`"},
         {NAME("gpus"), RESOURCES, RESOURCES},
         {NAME("resources"), RESOURCES, RESOURCES},
         {NAME("concurrency"), "write `pool: NAME`, with `pools: {NAME: 1}` at the top",

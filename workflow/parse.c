@@ -22,10 +22,37 @@ static int read_jobs(struct parser *p, const struct node *node)
     return rc;
 }
 
+/* {slots: 2, scope: store} */
+static int read_pool_map(const struct parser *p, const struct node *map,
+                         const struct node **slots, bool *shared)
+{
+    enum { SLOTS, SCOPE, COUNT };
+    static const struct str names[COUNT] = {NAME("slots"), NAME("scope")};
+    static const struct str scopes[] = {NAME("run"), NAME("store")};
+    const struct node *found[COUNT] = {NULL};
+    struct where where = {"of a pool", {NULL, 0}};
+    uint8_t scope = 0;
+    int rc = expect_keys(p, map, where, names, found, COUNT);
+    if (!rc && !found[SLOTS])
+        rc = diagnose(&p->diagnostic, map->at,
+                      "the pool has no `slots`, as in {slots: 2, scope: store}");
+    if (!rc && found[SCOPE])
+        rc = expect_choice(p, found[SCOPE]->next, "`scope`", scopes, 2, &scope);
+    *slots = value_of(found[SLOTS]);
+    *shared = scope == 1;
+    return rc;
+}
+
+static int read_memory(struct parser *p, const struct node *node)
+{
+    return expect_memory(p, node, "`memory`", &p->out->memory);
+}
+
 static int read_one_pool(const struct parser *p, const struct node *key,
                          struct pool *pool)
 {
     struct bounds bounds = {1, LIMIT_POOL_PLACES};
+    const struct node *value = key->next;
     char what[128];
     int64_t limit;
     int rc = expect_key(p, key, "the name of a pool", &pool->name);
@@ -37,7 +64,10 @@ static int read_one_pool(const struct parser *p, const struct node *key,
                         ". and not begin with - or .",
                         SHOWN(pool->name));
     snprintf(what, sizeof what, "the limit of pool `%.*s`", SHOWN(pool->name));
-    rc = expect_integer(p, key->next, what, bounds, &limit);
+    if (value->kind == NODE_MAP)
+        rc = read_pool_map(p, value, &value, &pool->shared);
+    if (!rc)
+        rc = expect_integer(p, value, what, bounds, &limit);
     if (!rc)
         pool->limit = (uint32_t)limit;
     return rc;
@@ -66,7 +96,7 @@ static int read_pools(struct parser *p, const struct node *map)
     out->pools = pools;
     p->pool_used = used;
     for (const struct node *key = map->first; key && !rc; key = key->next->next) {
-        struct pool pool = {STR(""), 0};
+        struct pool pool = {STR(""), 0, false};
         rc = read_one_pool(p, key, &pool);
         if (!rc && definition_pool(out, pool.name) == UINT32_MAX)
             pools[out->n_pools++] = pool;
@@ -147,10 +177,21 @@ static int read_default_check(struct parser *p, const struct node *map)
 }
 
 /* In the order of the keys of `defaults`. */
-enum { TIMEOUT, RETRIES, SHELL, CHECK, CWD, POOL, REUSE, TASK_PARAMS, DEFAULT_KEYS };
+enum {
+    TIMEOUT,
+    RETRIES,
+    SHELL,
+    CHECK,
+    CWD,
+    POOL,
+    REUSE,
+    TASK_PARAMS,
+    TASK_MEMORY,
+    DEFAULT_KEYS
+};
 static const struct str default_keys[DEFAULT_KEYS] = {
-    NAME("timeout"), NAME("retries"), NAME("shell"), NAME("check"),
-    NAME("cwd"),     NAME("pool"),    NAME("reuse"), NAME("params")};
+    NAME("timeout"), NAME("retries"), NAME("shell"),  NAME("check"), NAME("cwd"),
+    NAME("pool"),    NAME("reuse"),   NAME("params"), NAME("memory")};
 
 static int read_defaults(struct parser *p, const struct node *map)
 {
@@ -178,6 +219,8 @@ static int read_defaults(struct parser *p, const struct node *map)
         rc = read_task_params(p, &any, found[TASK_PARAMS]->next);
         p->in->params = rc ? NULL : found[TASK_PARAMS];
     }
+    if (!rc && found[TASK_MEMORY])
+        rc = expect_memory(p, found[TASK_MEMORY]->next, "`memory`", &p->in->memory);
     return rc;
 }
 
@@ -335,6 +378,7 @@ enum {
     INCLUDE,
     TEMPLATES,
     JOBS,
+    MEMORY,
     DEADLINE,
     ON_FAILURE,
     ON_CRASH,
@@ -360,6 +404,7 @@ static const struct {
     [INCLUDE] = {NAME("include"), read_include},
     [TEMPLATES] = {NAME("templates"), read_templates},
     [JOBS] = {NAME("jobs"), read_jobs},
+    [MEMORY] = {NAME("memory"), read_memory},
     [DEADLINE] = {NAME("deadline"), read_deadline},
     [ON_FAILURE] = {NAME("on_failure"), read_on_failure},
     [ON_CRASH] = {NAME("on_crash"), read_on_crash},
@@ -397,6 +442,7 @@ static void keep_own(struct parser *p, const struct definition *own,
     out->name = own->name;
     out->description = own->description;
     out->jobs = own->jobs;
+    out->memory = own->memory;
     out->deadline_ms = own->deadline_ms;
     out->on_failure = own->on_failure;
     out->undo_scope = own->undo_scope;

@@ -637,6 +637,18 @@ static int read_slots(struct parser *p, struct task_def *def, const struct node 
     return rc;
 }
 
+static int read_task_memory(struct parser *p, struct task_def *def,
+                            const struct node *node)
+{
+    int rc = expect_memory(p, node, "`memory`", &def->memory);
+    if (!rc && p->out->memory && def->memory > p->out->memory)
+        rc = diagnose(&p->diagnostic, node->at,
+                      "the task takes %uM of memory, and `memory` at the top is %uM: "
+                      "lower this, or raise that",
+                      def->memory, p->out->memory);
+    return rc;
+}
+
 static int read_task_description(struct parser *p, struct task_def *def,
                                  const struct node *node)
 {
@@ -713,6 +725,7 @@ enum {
     REPEAT,
     POOL,
     SLOTS,
+    MEMORY,
     NICE,
     PRIORITY,
     LOST_CLAIMS,
@@ -771,6 +784,7 @@ static const struct {
     [REPEAT] = {NAME("repeat"), RUN_BY_US, .read = read_repeat},
     [POOL] = {NAME("pool"), RUN_BY_US, .read = read_pool},
     [SLOTS] = {NAME("slots"), RUN_BY_US, .read = read_slots},
+    [MEMORY] = {NAME("memory"), RUN_BY_US, .read = read_task_memory},
     [NICE] = {NAME("nice"), RUN_BY_US, .read = read_nice},
     [PRIORITY] = {NAME("priority"), ALL, .read = read_priority},
     [LOST_CLAIMS] = {NAME("lost_claims"), ALL, .read = read_lost_claims},
@@ -848,6 +862,7 @@ static int refuse_for_service(const struct parser *p, struct task_def *def,
         {RETRIES, "write `restart`"},
         {REPEAT, "it is never done"},
         {SLOTS, "it is not one of `jobs`"},
+        {MEMORY, "it lives beside the tasks that need it"},
         {POOL, "it would hold its place while the tasks that need it wait for one"},
     };
     bool service = false;
@@ -938,6 +953,7 @@ static void begin_task(struct parser *p, struct task_def *def,
     if (def->kind != TASK_EXTERNAL && !found[POOL] && !found[READY]) {
         def->pools = p->in->pools.at;
         def->n_pools = p->in->pools.n;
+        def->memory = p->in->memory;
     }
 }
 

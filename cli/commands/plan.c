@@ -561,6 +561,42 @@ static void print_values_of_member(const struct cairn_workflow *workflow,
             out("  %s: %s\n", key, value);
 }
 
+/* What a task of a live run waits for, if others have it. */
+struct waits_shown {
+    const char *task;
+    struct doc *doc; /* NULL: as text */
+};
+
+static int show_waits(void *context, const struct cairn_waiting_info *info)
+{
+    const struct waits_shown *shown = context;
+    if (strcmp(info->task, shown->task) != 0)
+        return 0;
+    bool pool = info->waits_for == CAIRN_WAITS_POOL;
+    const char *holder = info->held_by ? info->held_by : "other tasks of this run";
+    if (shown->doc && (pool || info->waits_for == CAIRN_WAITS_MEMORY)) {
+        doc_object(shown->doc, "waits");
+        doc_text(shown->doc, "pool", pool ? info->text : NULL);
+        doc_text(shown->doc, "held_by", info->held_by);
+        doc_end(shown->doc);
+    } else if (!shown->doc && pool) {
+        out("  it waits for a place in pool %s: held by %s\n", info->text, holder);
+    } else if (!shown->doc && info->waits_for == CAIRN_WAITS_MEMORY) {
+        out("  it waits for memory that other tasks of this run have\n");
+    }
+    return 1;
+}
+
+static int list_waits(struct cairn_store *store, uint64_t run, const char *task,
+                      struct doc *doc)
+{
+    struct waits_shown shown = {task, doc};
+    struct cairn_error error = {0};
+    if (!store || !run || cairn_waiting(store, run, show_waits, &shown, &error) == 0)
+        return 0;
+    return report_error(&error);
+}
+
 static int print_explanation_document(const struct cairn_workflow *workflow,
                                       const struct cairn_plan *plan,
                                       struct cairn_store *store,
@@ -591,6 +627,8 @@ static int print_explanation_document(const struct cairn_workflow *workflow,
     doc_array(&doc, "changes");
     status = list_changes(plan, decision->node, add_change, &doc);
     doc_end(&doc);
+    if (status == 0)
+        status = list_waits(store, run, decision->task, &doc);
     if (status == 0)
         status = read_values(&values, store, run, decision->task);
     if (status == 0)
@@ -625,6 +663,9 @@ static int print_explanation(const struct cairn_workflow *workflow,
     out("  reason: %s\n", decision->detail);
     if (cause)
         out("  cause: %s%s\n", cause, !decision->cause ? ", which failed" : "");
+    status = list_waits(store, run, decision->task, NULL);
+    if (status != 0)
+        return status;
     if ((text = cairn_plan_condition(plan, decision->node)))
         out("  condition: %s\n", text);
     if ((text = cairn_plan_command(plan, decision->node)))

@@ -45,7 +45,7 @@ struct task_listing {
 static const char *const waits_for_names[] = {
     [CAIRN_WAITS_RUNNING] = "running",   [CAIRN_WAITS_SLOT] = "slot",
     [CAIRN_WAITS_POOL] = "pool",         [CAIRN_WAITS_EXTERNAL] = "external",
-    [CAIRN_WAITS_DECISION] = "decision",
+    [CAIRN_WAITS_DECISION] = "decision", [CAIRN_WAITS_MEMORY] = "memory",
 };
 
 struct waiting_list {
@@ -62,6 +62,7 @@ static int add_waiting(void *context, const struct cairn_waiting_info *info)
     doc_text(doc, "task", info->task);
     doc_text(doc, "waits_for", waits_for_names[info->waits_for]);
     doc_text(doc, "text", info->text);
+    doc_text(doc, "held_by", info->held_by);
     doc_time(doc, "since", info->since_ns);
     doc_count(doc, "behind", info->behind);
     doc_text(doc, "holder", info->holder);
@@ -81,6 +82,8 @@ static const char *waiting_words(const struct cairn_waiting_info *info, bool liv
         return "is ready";
     case CAIRN_WAITS_POOL:
         return "waits for a place in pool";
+    case CAIRN_WAITS_MEMORY:
+        return "waits for memory that other tasks have";
     case CAIRN_WAITS_EXTERNAL:
         return "waits for somebody to do it";
     case CAIRN_WAITS_DECISION:
@@ -116,11 +119,12 @@ static int print_waiting(void *context, const struct cairn_waiting_info *info)
             words[0] ? "; " : "", words);
     if (info->waits_for == CAIRN_WAITS_DECISION && !info->check)
         print_resolve(waiting->run, info->task, waiting->hint);
-    out("%s%.*s%s%s%s\n",
+    out("%s%.*s%s%s%s%s%s\n",
         !info->text ? ""
         : step      ? ": "
                     : " ",
-        length_trimmed(text), text, since[0] ? "  " : "", since, behind);
+        length_trimmed(text), text, info->held_by ? ": held by " : "",
+        info->held_by ? info->held_by : "", since[0] ? "  " : "", since, behind);
     return ui_output_lost();
 }
 

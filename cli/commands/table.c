@@ -616,9 +616,9 @@ static const struct command_part file_commands = {file_table, sizeof file_table 
 
 /* How a run is carried out. */
 #define TUNING                                                                \
-    OPT_JOBS, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_NO_REUSE, OPT_CHECKPOINT, \
-        OPT_SYNC, OPT_OUTPUT_LIMIT, OPT_KEEP, OPT_KEEP_GOING, OPT_STOP,       \
-        OPT_SHOW_OUTPUT, OPT_VERBOSE, OPT_HEARTBEAT
+    OPT_JOBS, OPT_MEMORY, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_NO_REUSE,     \
+        OPT_CHECKPOINT, OPT_SYNC, OPT_OUTPUT_LIMIT, OPT_KEEP, OPT_KEEP_GOING, \
+        OPT_STOP, OPT_SHOW_OUTPUT, OPT_VERBOSE, OPT_HEARTBEAT
 
 static const struct command command_table[] = {
     {"run",

@@ -141,6 +141,8 @@ static void order_keeper(struct engine *e, struct job *job)
     job->order.timeout_ms = def->timeout_ms;
     job->order.grace_ms = def->grace_ms;
     job->request.keep = job->kept ? &job->order : NULL;
+    job->request.hold_fd =
+        job->role == ROLE_TASK ? shares_descriptor(e, job->intent.task) : 0;
 }
 
 /* The declared outputs, for the spawner to see whether they are there. */

@@ -27,6 +27,7 @@
 #include "executor/state/noting.h"
 #include "executor/state/owned_run.h"
 #include "executor/state/progress.h"
+#include "executor/state/shares.h"
 #include "executor/state/turn.h"
 #include "plan/choice.h"
 
@@ -69,6 +70,7 @@ struct engine {
     struct saving saving;             /* commit.c */
     struct starts starts;             /* turn.c */
     struct jobs jobs;                 /* jobs.c */
+    struct shares shares;             /* shares.c */
     struct noting noting;             /* noting.c */
     struct calls calls;               /* calls.c */
     struct looks looks;               /* looks.c */

@@ -43,10 +43,11 @@ static uint32_t count_jobs(const struct engine *e)
 static void bound_by_descriptors(struct engine *e, uint32_t beside, uint32_t *ahead)
 {
     enum { OTHERS = 64, OF_OUTPUT = 2, OF_PIPES = 4, OF_PROCESS = 1, OF_KEEPER = 2 };
+    const unsigned OF_SHARE = e->shares.open ? 1 : 0;
     struct jobs *jobs = &e->jobs;
     bool keeps = e->request.graph->definition->on_crash == ON_CRASH_ADOPT;
     uint64_t waiting = OF_OUTPUT + (e->run.situation.secrets.redactor ? OF_PIPES : 0);
-    uint64_t each = waiting + OF_PROCESS + (keeps ? OF_KEEPER : 0);
+    uint64_t each = waiting + OF_PROCESS + (keeps ? OF_KEEPER : 0) + OF_SHARE;
     uint64_t left = os_free_descriptors();
     left = left > OTHERS + beside * each ? left - OTHERS - beside * each : 0;
     uint64_t most_ahead = left / 4 / waiting;

@@ -153,7 +153,9 @@ struct cairn_run_options { /* zero is the default everywhere */
     struct cairn_stop *stop;
     cairn_observe_fn *observe;
     void *observe_context;
-    bool no_reuse; /* tasks with `reuse` run, whatever earlier runs have done */
+    uint32_t memory_mib; /* that tasks which run have together (cairn_task.memory_mib);
+                            0: as the workflow says, or what the machine has */
+    bool no_reuse;       /* tasks with `reuse` run, whatever earlier runs have done */
 };
 
 struct cairn_run_result {

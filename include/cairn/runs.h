@@ -252,7 +252,8 @@ enum cairn_waits_for {
     CAIRN_WAITS_SLOT, /* ready: for a free job, or for a process to resume the run */
     CAIRN_WAITS_POOL, /* ready: for room in its pool */
     CAIRN_WAITS_EXTERNAL, /* for someone to do it */
-    CAIRN_WAITS_DECISION  /* unknown: for its check, or cairn_resolve */
+    CAIRN_WAITS_DECISION, /* unknown: for its check, or cairn_resolve */
+    CAIRN_WAITS_MEMORY    /* ready: for memory that others have */
 };
 
 struct cairn_waiting_info {
@@ -266,6 +267,8 @@ struct cairn_waiting_info {
     int64_t lease_left_ms; /* 0: not claimed */
     bool check;            /* DECISION: its check decides on resume */
     uint32_t leases_lost;  /* of the external task: cairn/run.h */
+    const char *held_by;   /* POOL, if runs share it: who has it, or comes before, as
+                              "run 3 (train), run 4 (eval)"; else NULL */
 };
 
 /* Every task of a run (0: as above) that runs or could run, with what it waits for;

@@ -165,6 +165,8 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     const char *const *artifacts;
     int64_t artifacts_ms;  /* ... for so long; 0: as long as the run. ... */
     bool artifacts_wanted; /* ... One that matches nothing is a failure */
+    uint32_t
+        memory_mib; /* so much of the run's memory it takes while it runs; 0: none */
 };
 
 /* Failures, or-ed: cairn_task.retry_on. */
@@ -178,6 +180,10 @@ enum cairn_retry {
  * 1,000,000. Before the tasks that take some. */
 CAIRN_API int cairn_workflow_pool(struct cairn_workflow *workflow, const char *name,
                                   uint32_t places, struct cairn_error *error);
+/* Its places are those of all live runs of the store together, of whatever workflow has
+ * a shared pool of that name. Each run keeps to its own number of places. */
+CAIRN_API int cairn_workflow_share_pool(struct cairn_workflow *workflow,
+                                        const char *name, struct cairn_error *error);
 /* Adds a task. Its needs must have been added before. */
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,
                                  const struct cairn_task *task,

@@ -367,6 +367,7 @@ int keeper_main(void)
     prctl(PR_SET_NAME, KEEP_PROGRAM, 0, 0, 0);
     close_on_exec(KEEP_DIR_FD); /* for kernels without close_range */
     close_on_exec(KEEP_NULL_FD);
+    close_on_exec(KEEP_HOLD_FD);
     keeper.spec = read_spec();
     if (!keeper.spec || !find_strings(keeper.spec, &keeper.task) ||
         !claim_attempt(&keeper))

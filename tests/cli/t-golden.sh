@@ -62,6 +62,7 @@ answers_of_runs() {
         answer status "$run" --tasks
         answer events "$run"
         answer next "$run" --claimed
+        answer artifact list "$run"
         answer checkpoint list --run "$run" --limit 100
     done
     cairn checkpoint list --limit 100 --json >list 2>/dev/null

@@ -140,6 +140,13 @@ default task.slots go \
 tasks: {a: {run: "sh ./meet a b"}, b: {run: "sh ./meet b a"}}' \
     'exit 0 alone alone' 'jobs: 2
 tasks: {a: {run: "sh ./meet a b", slots: 2}, b: {run: "sh ./meet b a"}}'
+key task.memory go \
+    'exit 0 alone alone' 'jobs: 2
+memory: 1G
+tasks: {a: {run: "sh ./meet a b", memory: 513M}, b: {run: "sh ./meet b a", memory: 512M}}' \
+    'exit 0 together together' 'jobs: 2
+memory: 1G
+tasks: {a: {run: "sh ./meet a b", memory: 512M}, b: {run: "sh ./meet b a", memory: 512M}}'
 key task.nice go \
     "exit 0 $(($(nice) + 7))" 'tasks: {a: {run: "nice >>log", nice: 7}}' \
     "exit 0 $(nice)" 'tasks: {a: {run: "nice >>log", nice: 0}}'

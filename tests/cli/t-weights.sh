@@ -197,6 +197,7 @@ run: x, nice: -1|`nice` must lie between 0 and 19
 run: x, nice: 20|`nice` must lie between 0 and 19
 external: x, nice: 1|`nice` has no meaning for task `b`
 run: x, cpus: 4|`slots: 4` for four of `jobs`
-run: x, memory: 4G|`pool: {gib: 4}`
+run: x, memory: 4 gigs|`memory` must be a size such as 512M or 2G
+external: x, memory: 4G|`memory` has no meaning for task `b`
 END
 done_testing

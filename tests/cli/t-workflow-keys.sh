@@ -154,6 +154,50 @@ tasks: {a: {run: "sh ./meet a b", pool: p}, b: {run: "sh ./meet b a", pool: p}}'
     'exit 0 together together' 'jobs: 2
 pools: {p: 2}
 tasks: {a: {run: "sh ./meet a b", pool: p}, b: {run: "sh ./meet b a", pool: p}}'
+key pool_limit.slots go \
+    'exit 0 alone alone' 'jobs: 2
+pools: {p: {slots: 1}}
+tasks: {a: {run: "sh ./meet a b", pool: p}, b: {run: "sh ./meet b a", pool: p}}' \
+    'exit 0 together together' 'jobs: 2
+pools: {p: {slots: 2}}
+tasks: {a: {run: "sh ./meet a b", pool: p}, b: {run: "sh ./meet b a", pool: p}}'
+# Another run in the task, which has the place of its pool.
+printf 'name: inner\npools: {p: {slots: 1, scope: store}}\ntasks: {i: {pool: p, run: "echo inner >>log"}}\n' >inner.yaml
+holder() {
+    # shellcheck disable=SC2016
+    printf 'pools: {p: %s}
+tasks:
+  a:
+    pool: p
+    run: |
+      cairn run inner.yaml -q & inner=$!
+      until test -e log || cairn status --waiting 2>&1 | grep -q "held by"; do sleep 0.05; done
+      test -e log || { echo waits >>log; kill $inner; }
+      wait $inner || :' "$1"
+}
+key pool_limit.scope 'cp "$top/inner.yaml" .; go' \
+    'exit 0 inner' "$(holder '{slots: 1, scope: run}')" \
+    'exit 0 waits' "$(holder '{slots: 1, scope: store}')"
+default pool_limit.scope 'cp "$top/inner.yaml" .; go' \
+    'exit 0 inner' "$(holder '{slots: 1}')" \
+    'exit 0 waits' "$(holder '{slots: 1, scope: store}')"
+weighs='{a: {run: "sh ./meet a b", memory: 600M}, b: {run: "sh ./meet b a", memory: 600M}}'
+key memory go \
+    'exit 0 alone alone' "jobs: 2
+memory: 1G
+tasks: $weighs" \
+    'exit 0 together together' "jobs: 2
+memory: 1200M
+tasks: $weighs"
+key defaults.memory go \
+    'exit 0 alone alone' "jobs: 2
+memory: 1G
+defaults: {memory: 600M}
+tasks: $two" \
+    'exit 0 together together' "jobs: 2
+memory: 1G
+defaults: {memory: 500M}
+tasks: $two"
 key deadline go \
     'exit 7' 'deadline: 100ms
 tasks: {a: {run: "sleep 60; echo a >>log"}}' \

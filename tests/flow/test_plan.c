@@ -72,13 +72,14 @@ static const char *id_of_state(const void *of, uint32_t i)
     return ((const struct status *)of)->state[i].task;
 }
 
-/* A group that was not there before has the list of a task that has completed. */
+/* A group that was not there before, or had no members because the run was stopped, has
+ * the list of a task that has completed. */
 static void learn_new_groups(struct graph_test *g)
 {
     for (uint32_t i = 0; i < g->w.n_defs; i++) {
         struct def *def = &g->w.defs[i];
         bool known = i < g->old.n_defs && strcmp(g->old.defs[i].id, def->id) == 0 &&
-                     g->change.effect != EFFECT_NEW_RUN;
+                     g->change.effect != EFFECT_NEW_RUN && def->member[0] != UNLISTED;
         if (def->made && !known)
             def_learn(def, &g->plan, g->plan.n, id_of_verdict);
     }

@@ -95,7 +95,7 @@ uint32_t help_pool(struct definition *d, const char *name)
     while (p < d->n_pools && !str_equal(d->pools[p].name, str_of(name)))
         p++;
     if (p == d->n_pools)
-        d->pools[d->n_pools++] = (struct pool){help_str(d, name), 1};
+        d->pools[d->n_pools++] = (struct pool){help_str(d, name), 1, false};
     return p;
 }
 

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Makes a golden store: one run of every kind, in the format of the cairn that is given.
 # With `language`: runs of definitions of version 5, with all that it brought; with
-# `jobs`: of version 6, and what is stored of rounds, reuse and added tasks.
+# `jobs`: of version 6, and what is stored of rounds, reuse and added tasks; with `ends`:
+# of version 7.
 #
-#   sh tests/tools/golden.sh CAIRN OUT.db.zst [language | jobs]
+#   sh tests/tools/golden.sh CAIRN OUT.db.zst [language | jobs | ends]
 #
 # A release that changes the format adds one (docs/format.md, "Versions of the store"):
 # it is made by that release, and never again. tests/cli/t-golden.sh records what every
@@ -169,6 +170,55 @@ END
     echo : >client
     sed 's/max: 5, delay/max: 2, delay/; s/^name: .*/name: short/' jobs.yaml >short.yaml
     expect 1 run short.yaml
+    finish
+    exit
+fi
+
+if [ "${3-}" = ends ]; then
+    # 1: completed, one task by its fallback. 2: cut off beside a service of several
+    # ports, 3 while a fallback runs. 4: failed, since nothing matches its artifacts.
+    cat >ends.yaml <<'END'
+name: ends
+jobs: 4
+memory: 64M
+params: {level: "1"}
+defaults: {cwd: /, params: [], memory: 1M}
+pools: {gpu: {slots: 2, scope: store}, db: {slots: 3}}
+tasks:
+  heavy: {pool: {gpu: 2, db: 1}, memory: 30M, run: echo heavy}
+  weak:
+    retries: {max: 1, delay: 1ms}
+    run: 'echo trying; exit 3'
+    fallback: 'echo instead; echo "v=2" >>"$CAIRN_OUTPUT"; . /tmp/cairn-golden/instead'
+  pack:
+    needs: weak
+    cwd: /tmp/cairn-golden
+    run: 'mkdir -p dist; echo "pack ${CAIRN_RUN:+of a run}" >dist/a.txt; echo b >dist/b.txt'
+    artifacts: {files: [dist/*.txt], keep: 36500d, none: fail}
+  sign:
+    needs: pack
+    params: [level]
+    cwd: /tmp/cairn-golden
+    run: 'echo signed $level >dist/sig'
+    artifacts: [dist/sig]
+  server: {service: true, ready: test -e /tmp/cairn-golden/ready, run: 'touch /tmp/cairn-golden/ready; sleep 100', port: [http, admin]}
+  client: {needs: server, env: {PORT: "${{ tasks.server.ports.http }}"}, run: 'test -n "$PORT"; . /tmp/cairn-golden/client'}
+END
+    for part in instead client; do
+        echo : >$part
+    done
+    expect 0 run ends.yaml
+    # Its directory is gone when it is resumed.
+    sed -e 's/^name: .*/name: early/' -e '/^  pack:/,/sig]$/d' ends.yaml >early.yaml
+    echo 'touch /tmp/cairn-golden/up; sleep 60' >client
+    cut run early.yaml
+    sed 's/^name: .*/name: instead/' early.yaml >instead.yaml
+    echo : >client
+    echo 'touch /tmp/cairn-golden/up; sleep 60' >instead
+    cut run instead.yaml
+    echo : >instead
+    sed -e 's/^name: .*/name: none/' -e 's/dist.\*.txt/dist\/*.zip/' ends.yaml >none.yaml
+    expect 1 run none.yaml
     finish
     exit
 fi

@@ -585,9 +585,20 @@ START_TEST(test_pools)
     task.pools = odd;
     refuse(&task, CAIRN_EWORKFLOW, "`gpu=x` must be");
     task.pools = uses;
+    task.memory_mib = UINT32_MAX;
+    refuse(&task, CAIRN_EWORKFLOW, "memory_mib at most");
+    task.memory_mib = 512;
     accept(&task);
+    ck_assert_int_eq(cairn_workflow_share_pool(workflow, "net", &failure),
+                     CAIRN_EWORKFLOW);
+    ck_assert_int_eq(cairn_workflow_share_pool(workflow, "gpu", &failure), 0);
     compile();
+    ck_assert_int_eq(cairn_workflow_share_pool(workflow, "gpu", &failure),
+                     CAIRN_EUSAGE);
+    ck_assert(!workflow->definition.pools[0].shared);
+    ck_assert(workflow->definition.pools[1].shared);
     const struct task_def *a = &workflow->definition.defs[0];
+    ck_assert_uint_eq(a->memory, 512);
     ck_assert_uint_eq(a->n_pools, 2);
     ck_assert_uint_eq(a->pools[0].pool, 0);
     ck_assert_uint_eq(a->pools[0].places, 1);
