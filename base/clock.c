@@ -2,6 +2,8 @@
 /* Clocks, kernel randomness, pauses. */
 #include "base/clock.h"
 
+#include "base/words.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -67,6 +69,16 @@ int random_bytes(void *out, unsigned n, struct cairn_error *error)
         return 0;
     return error_sys(error, errno,
                      "neither getrandom nor /dev/urandom gives random numbers");
+}
+
+int random_hex(char *out, unsigned n, struct cairn_error *error)
+{
+    uint8_t bytes[32];
+    assert(n <= sizeof bytes);
+    int rc = random_bytes(bytes, n, error);
+    if (!rc)
+        hex_of_bytes(bytes, n, out);
+    return rc;
 }
 
 /* The finalizer of splitmix64, S. Vigna. */

@@ -48,6 +48,9 @@ static inline bool clock_settled(int64_t changed_ns, int64_t now_ns)
  * Else error_sys, and nothing is to be made that others could guess. */
 int random_bytes(void *out, unsigned n, struct cairn_error *error)
     __attribute__((warn_unused_result));
+/* 2 * n digits of hex and a NUL, of n bytes: at most 32. */
+int random_hex(char *out, unsigned n, struct cairn_error *error)
+    __attribute__((warn_unused_result));
 /* For seeds, delays and names that need not be secret: without the generator it is made
  * of the time, so that it still differs from one call to the next. */
 uint64_t random_u64(void);

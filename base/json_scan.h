@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON (RFC 8259) read token by token, from bytes of which nothing is known. Pure, and
  * without recursion: how deep values are nested is bounded. Strings may hold any bytes
- * but control characters; what is no UTF-8 in them is left as it is.
+ * but control characters; what is not UTF-8 in them is left as it is.
  *
  *   struct json_scan in = json_scan_of(line);
  *   while ((token = json_next(&in)) != JSON_END && token != JSON_BAD)

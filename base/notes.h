@@ -11,7 +11,7 @@
 #define NOTES_FILE "hook-failures"
 enum { NOTES_BYTES = 64 << 10, NOTE_BYTES = 1024 };
 
-/* "2026-11-23T19:02:47Z TEXT", with what is no printable ASCII in the text as '?', and
+/* "2026-11-23T19:02:47Z TEXT", with what is not printable ASCII in the text as '?', and
  * cut off at NOTE_BYTES. Where the file has NOTES_BYTES it is begun anew. */
 int notes_add(const char *store, struct str text, struct cairn_error *error);
 /* *n: how many lines there are; the last one into `last`, "" if there is none. A file

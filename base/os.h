@@ -30,7 +30,7 @@ int os_replace_file(const char *path, mode_t mode, struct str content,
 bool os_is_temporary(const char *name);
 /* open(2) for a file of the store's own: neither a symbolic link nor anything but a
  * regular file is opened, and a fifo in its place is not waited for. -1 and errno,
- * EINVAL for what is no file. `flags` without O_CREAT. */
+ * EINVAL for what is not a file. `flags` without O_CREAT. */
 int os_open_plain(const char *path, int flags);
 /* Whole file, appended to `out`. More than `limit` bytes is CAIRN_ELIMIT; no such file
  * is CAIRN_ENOTFOUND. */

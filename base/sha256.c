@@ -6,6 +6,8 @@
 #define OPENSSL_API_COMPAT 0x10100000L /* where these functions are not deprecated */
 #include "base/sha256.h"
 
+#include "base/words.h"
+
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 #include <stdlib.h>
@@ -16,12 +18,7 @@ struct sha256 {
 
 void digest_hex(const struct digest *digest, char out[DIGEST_HEX_SIZE])
 {
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < DIGEST_SIZE; i++) {
-        out[2 * i] = digits[digest->bytes[i] >> 4];
-        out[2 * i + 1] = digits[digest->bytes[i] & 15];
-    }
-    out[2 * DIGEST_SIZE] = 0;
+    hex_of_bytes(digest->bytes, DIGEST_SIZE, out);
 }
 
 bool bytes_of_hex(struct str hex, uint8_t *out)

@@ -4,6 +4,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+void hex_of_bytes(const void *bytes, size_t n, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    const uint8_t *byte = bytes;
+    for (size_t i = 0; i < n; i++) {
+        *out++ = digits[byte[i] >> 4];
+        *out++ = digits[byte[i] & 15];
+    }
+    *out = 0;
+}
+
+int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
 /* ---- Numbers and durations ---- */
 
 bool str_to_u64(struct str text, uint64_t *out)
@@ -65,7 +84,8 @@ static size_t span(struct str text, size_t at, bool digits)
     return n;
 }
 
-/* The decimals at `at`, as so many of the unit. False: that is no whole number of ms. */
+/* The decimals at `at`, as so many of the unit. False: that is not a whole number of
+ * ms. */
 static bool add_decimals(struct str text, size_t at, size_t n, int64_t unit,
                          int64_t *ms)
 {

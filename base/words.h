@@ -13,6 +13,10 @@ bool digits_take(const char **at, char end, uint64_t most, uint64_t *out);
 struct str str_decimal(int64_t number, char out[24]);
 /* The same with a NUL; returns `out`. */
 const char *u64_text(uint64_t number, char out[24]);
+/* Two digits of lower-case hex for each byte, and a NUL. */
+void hex_of_bytes(const void *bytes, size_t n, char *out);
+/* What a digit of hex of either case stands for; -1 for any other byte. */
+int hex_digit(char c);
 /* `500ms`, `10s`, `1m30s`, `0.5s`: units d h m s ms, each at most once, larger ones
  * first; a whole number of milliseconds, at most 100 years. */
 bool str_to_duration_ms(struct str text, int64_t *out);

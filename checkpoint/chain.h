@@ -92,8 +92,8 @@ int record_authentic(struct str record, const struct record_header *header,
 
 /* ---- What payloads mean ---- */
 
-/* What a record that is no full one must fit: the full record of its segment. Small and
- * plain, since verify keeps one for each stream. */
+/* What a record that is not a full one must fit: the full record of its segment. Small
+ * and plain, since verify keeps one for each stream. */
 struct payload_frame {
     uint64_t base;         /* seq of the full record, 0: none yet */
     uint32_t size;         /* number of entries in it (tasks of a run) */

@@ -224,7 +224,7 @@ static int report_missing(struct comparison *c, const struct cairn_head *head)
     return 0;
 }
 
-/* A deleted range is no problem, unless a repair made it for lost records. */
+/* A deleted range is not a problem, unless a repair made it for lost records. */
 static int compare_one(struct comparison *c, const struct cairn_head *head)
 {
     struct head_match match = {c, head};

@@ -423,7 +423,8 @@ static int note_beginning(void *context, const struct run_row *row)
     return 0;
 }
 
-/* A run that is no fork and whose definition never changed began with nothing done. */
+/* A run that is not a fork and whose definition never changed began with nothing
+ * done. */
 static int begin_empty(void *state, struct cairn_store *store, uint64_t run,
                        struct payload_frame *frame, struct cairn_error *error)
 {

@@ -50,7 +50,7 @@ int outcomes_rebuild(struct cairn_store *store, uint64_t seq, struct outcomes *o
                      struct rebuilt *at, struct cairn_error *error);
 
 /* chain_recover for runs; members as in struct chain_recovery. A run without a sound
- * full record begins with nothing done if it is no fork and its definition never
+ * full record begins with nothing done if it is not a fork and its definition never
  * changed, since its sound deltas can be applied to that. */
 struct recovery {
     struct states states;

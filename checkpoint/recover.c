@@ -118,7 +118,7 @@ static int chain_walk(struct stream_walk *walk, uint64_t stream, uint64_t first,
  * change of a deleted range stands for its records, and may be the full one.
  *
  * A damaged record on the way is CAIRN_EDAMAGED. One that was deleted and left no
- * change is no damage but CAIRN_ENOTFOUND: the records after it are sound, and resume
+ * change is not damage but CAIRN_ENOTFOUND: the records after it are sound, and resume
  * can still apply them. */
 
 struct builder {

@@ -254,7 +254,7 @@ int sections_decode(struct arena *arena, struct str payload, struct sections *ou
 
 /* ---- Reading ---- */
 
-/* sections_decode of a record of the namespace: CAIRN_EDAMAGED also if it is no full
+/* sections_decode of a record of the namespace: CAIRN_EDAMAGED also if it is not a full
  * one. */
 static int sections_of_record(struct arena *arena, const struct sound_record *record,
                               struct sections *out, struct cairn_error *error)

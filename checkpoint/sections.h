@@ -74,7 +74,7 @@ struct sections {
     uint32_t n;
 };
 
-/* Appends to `payload`. CAIRN_EUSAGE: what does not fit the limits above, is no UTF-8
+/* Appends to `payload`. CAIRN_EUSAGE: what does not fit the limits above, is not UTF-8
  * or not in order. */
 int sections_encode(const struct sections *sections, struct buf *payload,
                     struct cairn_error *error);

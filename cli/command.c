@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One slip for each four letters: other words are no slips. */
+/* One slip for each four letters: other words are not slips. */
 void nearest_init(struct nearest *nearest, const char *word)
 {
     size_t n = strlen(word);

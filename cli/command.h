@@ -15,7 +15,7 @@ struct nearest {
 
 void nearest_init(struct nearest *nearest, const char *word);
 void nearest_try(struct nearest *nearest, const char *candidate);
-/* For a word that is no command: what does it, as a phrase with commands in
+/* For a word that is not a command: what does it, as a phrase with commands in
  * backquotes; NULL if nobody else has such a command. */
 const char *command_meant(const char *word);
 /* For a word behind that of a group ("session stop"): the command of the group that is

@@ -186,7 +186,7 @@ static bool is_own_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* What is no number is a workflow file, if there is one. */
+/* What is not a number is a workflow file, if there is one. */
 static void expect_file(struct settings *settings, int n)
 {
     const char *text = settings->n_operands > n ? settings->operands[n] : "";

@@ -221,11 +221,7 @@ static int external_task_put_claim(const struct external_task *t,
 
 static int make_claim_token(char token[CAIRN_CLAIM_MAX], struct cairn_error *error)
 {
-    uint8_t bytes[16];
-    int rc = random_bytes(bytes, sizeof bytes, error);
-    for (size_t i = 0; i < sizeof bytes && !rc; i++)
-        snprintf(token + 2 * i, 3, "%02x", bytes[i]);
-    return rc;
+    return random_hex(token, 16, error);
 }
 
 /* External tasks: listing those that can be done, claiming one, keeping it. */

@@ -223,14 +223,14 @@ bool foreach_range(struct str spec, int64_t *from, int64_t *to)
            canonical_i64((struct str){spec.ptr + dots + 2, spec.len - dots - 2}, to);
 }
 
-static bool hex_digit(char c, unsigned *digit)
+static bool percent_digit(char c, unsigned *digit)
 {
     const char *all = "0123456789ABCDEF", *at = c ? strchr(all, c) : NULL;
     *digit = at ? (unsigned)(at - all) : 0;
     return at != NULL;
 }
 
-/* A value of which every byte that is no plain letter is written as %XX. */
+/* A value of which every byte that is not a plain letter is written as %XX. */
 static uint32_t find_percent(const struct foreach_key *key, struct str value)
 {
     char raw[LIMIT_VALUE_BYTES];
@@ -241,8 +241,8 @@ static uint32_t find_percent(const struct foreach_key *key, struct str value)
         unsigned high, low;
         raw[n] = value.ptr[i];
         if (value.ptr[i] == '%') {
-            if (i + 2 >= value.len || !hex_digit(value.ptr[i + 1], &high) ||
-                !hex_digit(value.ptr[i + 2], &low))
+            if (i + 2 >= value.len || !percent_digit(value.ptr[i + 1], &high) ||
+                !percent_digit(value.ptr[i + 2], &low))
                 return MAP_NONE;
             raw[n] = (char)(high << 4 | low);
             i += 2;

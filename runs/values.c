@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/os.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "process/live.h"
 #include "storage/store.h"
 
@@ -386,14 +387,6 @@ static bool take_char(struct json *j, char c)
     return true;
 }
 
-static int hex_value(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* What stands behind a backslash. -1: nothing that may. */
 static int read_escape(struct json *j)
 {
@@ -408,7 +401,7 @@ static int read_escape(struct json *j)
         return -1;
     int code = 0;
     for (int i = 0; i < 4; i++) {
-        int digit = hex_value(*j->at++);
+        int digit = hex_digit(*j->at++);
         if (digit < 0)
             return -1;
         code = code * 16 + digit;

@@ -83,7 +83,7 @@ static int read_entry(struct answer *answer, const json_t *entry, bool *seen,
                               answer->at + (size_t)at * answer->numbers, why);
 }
 
-/* 0; 1: it is no answer to the request, and why. CAIRN_ENOMEM */
+/* 0; 1: it is not an answer to the request, and why. CAIRN_ENOMEM */
 static int answer_read(struct answer *answer, struct str json, char why[SERVICE_WHY],
                        struct cairn_error *error)
 {

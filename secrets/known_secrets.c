@@ -173,7 +173,7 @@ static struct range find_credentials(const struct look *l)
     return n >= LEAST ? (struct range){from, from + n} : (struct range){0, 0};
 }
 
-/* `at`: the colon of "://". A variable of the shell is no password yet. */
+/* `at`: the colon of "://". A variable of the shell is not a password yet. */
 static struct range find_password(const struct look *l)
 {
     size_t user = l->at + 3, colon = 0, to = 0;

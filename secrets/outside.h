@@ -25,15 +25,15 @@ struct outside_text {
     struct str text;
     const char *remedy; /* NULL: to leave it out */
 };
-/* Any bytes: what is no UTF-8, and NUL, becomes \xNN in prose. The text ends with a NUL
- * and is in the arena. */
+/* Any bytes: what is not UTF-8, and NUL, becomes \xNN in prose. The text ends with a
+ * NUL and is in the arena. */
 int outside_take(const struct outside *outside, const struct outside_text *text,
                  struct arena *arena, struct clean *out, struct cairn_error *error);
 /* The refusals alone; 0 for prose that may be changed. */
 int outside_check(const struct outside *outside, const struct outside_text *text,
                   struct cairn_error *error);
 
-/* Appends any bytes as text: what is no UTF-8, and NUL, becomes \xNN. */
+/* Appends any bytes as text: what is not UTF-8, and NUL, becomes \xNN. */
 void add_visible(struct buf *out, struct str bytes);
 /* The same without secrets, for what nobody has given (outputs of commands): the values
  * of the redactor (may be NULL), and those that can be told by how they look. */

@@ -162,16 +162,6 @@ static bool is_our_origin(const struct gate *gate, const struct knock *knock)
 
 /* ---- Secrets ---- */
 
-bool secret_random(char *out, unsigned n)
-{
-    unsigned char bytes[32];
-    if (n > sizeof bytes || random_bytes(bytes, n, NULL) != 0)
-        return false;
-    for (unsigned i = 0; i < n; i++)
-        snprintf(out + 2 * (size_t)i, 3, "%02x", bytes[i]);
-    return true;
-}
-
 bool secret_is(const char *secret, const char *given, size_t n)
 {
     unsigned char differs = 0;
@@ -287,9 +277,9 @@ void site_next_address(struct site *site)
     bool first = site->secret[0] == '\0';
     char url[200];
     char *key = site->options->key;
-    site->failed = (first && !secret_random(site->secret, SITE_SECRET / 2)) ||
-                   (first && key && !secret_random(key, SITE_SECRET / 2)) ||
-                   !secret_random(site->token, SITE_SECRET / 2);
+    site->failed = (first && random_hex(site->secret, SITE_SECRET / 2, NULL)) ||
+                   (first && key && random_hex(key, SITE_SECRET / 2, NULL)) ||
+                   random_hex(site->token, SITE_SECRET / 2, NULL);
     snprintf(url, sizeof url, "%s" SITE_OPEN "%s", site->url, site->token);
     if (!site->failed)
         site->options->address(site->options->context, url, first);
@@ -391,7 +381,7 @@ static bool make_token(const char *path)
     struct buf name = BUF_INIT;
     bool made = false;
     int fd, error;
-    if (!secret_random(line, TOKEN_RANDOM) || !secret_random(ending, 4))
+    if (random_hex(line, TOKEN_RANDOM, NULL) || random_hex(ending, 4, NULL))
         return false;
     line[2 * TOKEN_RANDOM] = '\n';
     buf_format(&name, "%s.%s", path, ending);

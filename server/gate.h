@@ -68,9 +68,6 @@ bool site_open(struct site *site, const char *path);
 
 /* ---- Secrets ---- */
 
-/* 2 * n hexadecimal digits and a NUL; n is at most 32. False: there are no random
- * numbers. */
-bool secret_random(char *out, unsigned n);
 /* Takes as long for every wrong one of that length. */
 bool secret_is(const char *secret, const char *given, size_t n);
 

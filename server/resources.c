@@ -10,14 +10,6 @@
 
 /* ---- Addresses ---- */
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* Decodes %XX; NULL if it is wrong, empty, or has a NUL in it. */
 static char *decode(const char *text, size_t n)
 {

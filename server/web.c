@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/web.h"
 
+#include "base/clock.h"
 #include "server/gate.h"
 
 #include <inttypes.h>
@@ -227,9 +228,9 @@ struct session *session_new(struct web *web)
     session = web->n_sessions < SESSIONS_MAX ? calloc(1, sizeof *session) : NULL;
     if (!session)
         return NULL;
-    session->notices = secret_random(session->id, (SESSION_ID_BYTES - 1) / 2)
-                           ? stream_new(web, session)
-                           : NULL;
+    session->notices = random_hex(session->id, (SESSION_ID_BYTES - 1) / 2, NULL)
+                           ? NULL
+                           : stream_new(web, session);
     if (!session->notices) {
         free(session);
         return NULL;

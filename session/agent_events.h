@@ -38,15 +38,15 @@ enum hook_field {
 };
 
 struct hook_event {
-    /* NUL-terminated, without NULs in them; NULL: there is none, or it is no text. Of
-     * the prompt only so much is kept as a name has. */
+    /* NUL-terminated, without NULs in them; NULL: there is none, or it is not a text.
+     * Of the prompt only so much is kept as a name has. */
     const char *at[HOOK_FIELDS];
     enum agent_moment moment;
     struct buf room; /* the bytes of them */
 };
 
-/* CAIRN_EUSAGE says what is wrong: it is no JSON object, there is no name, or a field
- * is too long, or has a NUL in it. hook_event_release in any case. */
+/* CAIRN_EUSAGE says what is wrong: it is not a JSON object, there is no name, or a
+ * field is too long, or has a NUL in it. hook_event_release in any case. */
 int hook_event_read(struct str json, struct hook_event *out, struct cairn_error *error);
 void hook_event_release(struct hook_event *event);
 

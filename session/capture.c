@@ -623,7 +623,7 @@ enum { TAGS_MOST = 20, TAG_CHARACTERS = 50 }; /* with a context */
 
 enum { MESSAGE_CHARACTERS = 80 }; /* of a summary that is the message */
 
-/* What is no UTF-8 stays as it is, and is refused later. */
+/* What is not UTF-8 stays as it is, and is refused later. */
 static void take(struct given *g, enum outside_kind kind, const char *what,
                  struct str *text)
 {

@@ -906,7 +906,7 @@ static void session_of(struct cairn_store *store, const char *id, char out[24])
         u64_text(info.session, out);
 }
 
-/* By the current session, and by that of the checkpoint. What is no text is refused
+/* By the current session, and by that of the checkpoint. What is not a text is refused
  * later. */
 static int take(struct cairn_store *store, const char *id, struct outside_text *text,
                 struct arena *arena, struct clean *out, struct cairn_error *error)

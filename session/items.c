@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "secrets/known_secrets.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@
 
 /* Texts of items before they are stored: without secrets. */
 
-/* What is no text is refused later. A command is run. */
+/* What is not a text is refused later. A command is run. */
 static int take(struct live *live, const struct outside *outside, const char *field,
                 struct str *text, struct cairn_error *error)
 {
@@ -525,8 +526,8 @@ static int make_token(struct impact *i)
     }
     int rc = buf_check(&bytes, i->error)
                  ?: sha256_of(bytes.data, bytes.size, &digest, i->error);
-    for (size_t d = 0; d < sizeof i->token / 2 && !rc; d++)
-        snprintf(i->token + 2 * d, 3, "%02x", digest.bytes[d]);
+    if (!rc)
+        hex_of_bytes(digest.bytes, sizeof i->token / 2, i->token);
     buf_release(&bytes);
     return rc;
 }

@@ -402,8 +402,7 @@ static int name_rules(struct sweep *s)
     settings_encode_keeping(&s->live->settings.keep, &bytes);
     int rc = buf_check(&bytes, s->error)
                  ?: sha256_of(bytes.data, bytes.size, &digest, s->error);
-    for (size_t i = 0; i < RULES_DIGITS / 2; i++)
-        snprintf(s->rules + 2 * i, 3, "%02x", digest.bytes[i]);
+    hex_of_bytes(digest.bytes, RULES_DIGITS / 2, s->rules);
     buf_release(&bytes);
     return rc;
 }

@@ -60,7 +60,7 @@ static void make_path(struct walk *w, uint32_t levels)
     }
 }
 
-/* The next token that is no key, with its path; of an end that of what it ends. */
+/* The next token that is not a key, with its path; of an end that of what it ends. */
 static enum json_token walk_next(struct walk *w)
 {
     enum json_token token;

@@ -36,11 +36,11 @@ struct transcript_line {
     struct str model;    /* raw, or empty */
 };
 
-/* False: it is no JSON object. The texts are views of it. */
+/* False: it is not a JSON object. The texts are views of it. */
 bool transcript_read(struct str line, struct transcript_line *out);
 /* Appends its text: any bytes, for a line that transcript_read accepts. */
 void transcript_text(struct str line, struct buf *out);
-/* "2025-01-20T14:30:00.123Z" in ns; 0: it is no such time. */
+/* "2025-01-20T14:30:00.123Z" in ns; 0: it is not such a time. */
 int64_t transcript_time(struct str text);
 
 #endif

@@ -48,7 +48,7 @@ bool hook_is_command(struct str command);
 
 /* The environment at a checkpoint: the working directory and the variables that the
  * setting "environment" of the session lists, without secrets. It is a section of its
- * own, which is no state: it makes no checkpoint, and nothing is restored from it.
+ * own, which is not a state: it makes no checkpoint, and nothing is restored from it.
  *
  *   byte    version: 1
  *   lstr    working directory; empty: it was gone
@@ -82,7 +82,7 @@ int environment_decode(struct arena *arena, struct str bytes, struct environment
                        struct cairn_error *error);
 
 /* The context of an agent that a checkpoint keeps, as bytes: what somebody says of it,
- * and where git was. It is a section of its own, which is no state: two checkpoints
+ * and where git was. It is a section of its own, which is not a state: two checkpoints
  * that differ in it alone have the same state. Nothing is restored from it.
  *
  *   byte    version: 1
@@ -152,7 +152,7 @@ int context_decode(struct arena *arena, struct str bytes, struct context *out,
 /* Where git is: the branch and the commit of the repository that a directory lies in,
  * by reading its files (gitrepository-layout(5)). No process is started, nothing is
  * written, and how much is read is bounded. What cannot be read is not told: that git
- * is damaged, or is of a kind that is not known (reftable), is no error. */
+ * is damaged, or is of a kind that is not known (reftable), is not an error. */
 
 enum { GIT_NAME_BYTES = 1024, GIT_COMMIT_BYTES = 64 };
 

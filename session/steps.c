@@ -114,7 +114,7 @@ static void add_name(struct buf *out, const char *name)
         buf_byte(out, (uint8_t)*at < ' ' || *at == 0x7f ? '?' : (uint8_t)*at);
 }
 
-/* Of what was not kept whole only the name is known; what is no name for a shell is
+/* Of what was not kept whole only the name is known; what is not a name for a shell is
  * never put where one would run it. */
 static int give_kept(struct steps *steps, const struct cairn_variable *variable)
 {

@@ -91,7 +91,7 @@ struct text_patch_options {
     bool is_barred; /* something binary stays that is in the way of it: only named */
 };
 
-/* Appends what makes `old` to `new`: NULL is no file, so that the other is new or
+/* Appends what makes `old` to `new`: NULL is not a file, so that the other is new or
  * deleted; two paths are a rename, or a copy. Links, which `patch` does not change, are
  * deleted and made anew. Nothing is appended where git sees no difference. What
  * is binary on one side is only named, behind an empty line, and stays as it is. *stat

@@ -171,7 +171,7 @@ static bool read_set(struct compiler *c)
 }
 
 /* Stars; c->at is on the first. Two are more than one only between slashes, where the
- * first byte that is no literal counts as if it came behind one (as git has it). */
+ * first byte that is not a literal counts as if it came behind one (as git has it). */
 static uint32_t read_stars(struct compiler *c)
 {
     size_t from = c->at;
@@ -377,7 +377,7 @@ static struct str next_line(struct str *text)
 /* Spaces at the end do not count, unless there is a backslash before them. */
 static struct str without_spaces(struct str line)
 {
-    size_t len = 0; /* up to the last byte that is no space */
+    size_t len = 0; /* up to the last byte that is not a space */
     for (size_t i = 0; i < line.len; i++) {
         if (line.ptr[i] == ' ')
             continue;
@@ -393,7 +393,7 @@ static struct str without_first(struct str text)
     return (struct str){text.ptr + 1, text.len - 1};
 }
 
-/* 1, 0 if the line is no rule, or CAIRN_ENOMEM. */
+/* 1, 0 if the line is not a rule, or CAIRN_ENOMEM. */
 static int parse_line(struct arena *arena, struct str line, struct ignore_rule *rule,
                       struct cairn_error *error)
 {

@@ -54,7 +54,7 @@ size_t ignore_reason(const struct ignore_level **level, struct str path, bool is
  * it for nothing, or for bytes up to and with a slash. Bytes are bytes: nothing is
  * taken for UTF-8, and letters of both cases differ.
  *
- * Matching is no recursion and keeps two places to go back to. Its time is at most
+ * Matching does not recur and keeps two places to go back to. Its time is at most
  * (bytes of the text) * (bytes of the pattern) for each directory in the text. */
 
 struct pattern_middle;

@@ -410,9 +410,8 @@ static int clone_like(struct restore *restore, const struct tree_entry *entry,
 
 /* ==== The restore ==== */
 
-int restore_open_lost(struct restore *r, struct cairn_store *store, const char *root,
-                      const struct digest *before, const struct digest *after,
-                      struct paths *only, struct cairn_error *error)
+static void restore_init(struct restore *r, struct cairn_store *store, const char *root,
+                         struct cairn_error *error)
 {
     *r = (struct restore){.store = store,
                           .root = root,
@@ -422,6 +421,13 @@ int restore_open_lost(struct restore *r, struct cairn_store *store, const char *
                           .like_fd = -1,
                           .error = error};
     r->parent.fd = -1;
+}
+
+int restore_open_lost(struct restore *r, struct cairn_store *store, const char *root,
+                      const struct digest *before, const struct digest *after,
+                      struct paths *only, struct cairn_error *error)
+{
+    restore_init(r, store, root, error);
     return restore_find(r, before, after, only);
 }
 
@@ -429,14 +435,7 @@ int restore_open(struct restore *r, struct cairn_store *store, const char *root,
                  const struct digest *before, const struct digest *after,
                  struct paths *only, struct cairn_error *error)
 {
-    *r = (struct restore){.store = store,
-                          .root = root,
-                          .fd = -1,
-                          .stage = -1,
-                          .stage_name = RESTORE_STAGE,
-                          .like_fd = -1,
-                          .error = error};
-    r->parent.fd = -1;
+    restore_init(r, store, root, error);
     r->fd = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (r->fd < 0)
         return error_sys(error, errno, "the directory %s", root);

@@ -85,8 +85,9 @@ int restore_open(struct restore *restore, struct cairn_store *store, const char 
                  const struct digest *before, const struct digest *after,
                  struct paths *only, struct cairn_error *error);
 /* Between restore_open and restore_prepare, where the `choice` of some changes was set:
- * what stays is no change any more. Where a directory and something else change places
- * all of it goes or all of it stays; a directory that something stays in, stays. */
+ * what stays is not a change any more. Where a directory and something else change
+ * places all of it goes or all of it stays; a directory that something stays in,
+ * stays. */
 int restore_choose(struct restore *restore);
 /* The change of a path, or NULL. */
 struct restore_change *restore_find_change(const struct restore *restore,

@@ -505,7 +505,7 @@ int matcher_init(struct matcher *matcher, struct str expression, bool ignore_cas
 /* ---- States ---- */
 
 /* A state is the parts that come next, before it is looked whether places among them
- * are there, and what stands before. A byte that is no byte ends the text. */
+ * are there, and what stands before. A byte that is not a byte ends the text. */
 enum { END_OF_LINE = 256, END_OF_PIECE = 257, BYTES = 258 };
 
 enum { UNKNOWN = 0, MATCHED = 1, FIRST_STATE = 2 };

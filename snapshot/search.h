@@ -37,8 +37,8 @@ int matcher_init(struct matcher *matcher, struct str expression, bool ignore_cas
 void matcher_release(struct matcher *matcher);
 /* The first line with a match: 1, and `at` is in that line, or at its end; 0: there is
  * none. `begins`: `text` begins at the beginning of a line; `ends`: it ends at the end
- * of one. What is behind a last line break is no line. CAIRN_ENOMEM; CAIRN_ELIMIT: more
- * than MATCHER_STEPS. */
+ * of one. What is behind a last line break is not a line. CAIRN_ENOMEM; CAIRN_ELIMIT:
+ * more than MATCHER_STEPS. */
 int matcher_find(struct matcher *matcher, struct str text, bool begins, bool ends,
                  size_t *at, struct cairn_error *error);
 

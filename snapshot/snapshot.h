@@ -10,8 +10,8 @@
  *   body  byte version: 1, lstr name of the root, varint number of files, directories,
  *         links, entries that were left out, bytes of the files
  *
- * A time of change alone is no change: where content and mode are those of the snapshot
- * before, so is the time. */
+ * A time of change alone is not a change: where content and mode are those of the
+ * snapshot before, so is the time. */
 #ifndef SNAPSHOT_SNAPSHOT_H
 #define SNAPSHOT_SNAPSHOT_H
 
@@ -73,7 +73,7 @@ struct snapshot {
 };
 
 /* Puts everything that is not in the pool yet, outside of any transaction of the
- * caller. snapshot_end is called in any case. CAIRN_EUSAGE: the root is no directory
+ * caller. snapshot_end is called in any case. CAIRN_EUSAGE: the root is not a directory
  * that can be read. */
 int snapshot_take(const struct snapshot_request *request, struct snapshot *out,
                   struct cairn_error *error);

@@ -29,7 +29,7 @@ enum {
     /* Of a file without those that let others act as its owner or group: who owns it is
      * not kept, so a restore would give that to whoever restores. */
     TREE_FILE_BITS = 01777,
-    TREE_CHUNK_MOST = 4 << 20 /* of a chunk, and of a file that is no list of them */
+    TREE_CHUNK_MOST = 4 << 20 /* of a chunk, and of a file that is not a list of them */
 };
 enum tree_kind {
     TREE_FILE = 1,

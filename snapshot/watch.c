@@ -468,7 +468,7 @@ static bool is_known(const struct watched_dir *dir, const struct watched_dir *ot
 }
 
 /* Where it has another place in the table, it was moved, and that is not told yet. 1:
- * it is no new one. */
+ * it is not a new one. */
 static int watch_dir(struct tree_watch *tree, struct watched_dir *dir, int fd)
 {
     int watch = notify_add(tree->notify, fd, NOTIFY_ENTRIES);

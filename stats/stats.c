@@ -24,7 +24,7 @@ typedef const char *name_fn(const struct stat_row *row);
 struct family {
     const char *family, *help;
     enum store_stat rows;
-    const char *text_label; /* NULL: the text is no label */
+    const char *text_label; /* NULL: the text is not a label */
     const char *key_label;  /* NULL: none */
     name_fn *name;
     const double *bounds; /* of a histogram; NULL: a value */

@@ -165,7 +165,7 @@ struct found_object {
     bool good;   /* it is not damaged */
 };
 
-/* Whether the row has this very content. Of what is no delta no digest is needed to
+/* Whether the row has this very content. Of what is not a delta no digest is needed to
  * tell, nor room for the content. */
 static int row_has(const struct object_source *source, const struct object_row *row,
                    struct str content, bool *has, struct cairn_error *error)

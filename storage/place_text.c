@@ -24,11 +24,7 @@ bool place_parse(const char *text, struct place *out)
 
 int place_make_identity(char identity[STORE_IDENTITY], struct cairn_error *error)
 {
-    uint8_t bytes[16];
-    int rc = random_bytes(bytes, sizeof bytes, error);
-    for (size_t i = 0; !rc && i < sizeof bytes; i++)
-        snprintf(identity + 2 * i, 3, "%02x", bytes[i]);
-    return rc;
+    return random_hex(identity, (STORE_IDENTITY - 1) / 2, error);
 }
 
 int place_format(char text[STORE_PLACE_TEXT], const char *identity, const char *dir,

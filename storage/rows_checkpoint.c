@@ -2,6 +2,7 @@
 /* Rows of checkpoints, and notes about deleted and damaged ones. */
 #include "storage/rows_checkpoint.h"
 
+#include "base/words.h"
 #include "storage/rows_int.h"
 
 #include <assert.h>
@@ -302,17 +303,6 @@ int store_each_checkpoint(struct cairn_store *store,
 }
 
 /* ---- By digest ---- */
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
 
 /* The smallest and the largest digest that begin with the digits. */
 static bool digest_bounds(struct str hex, struct digest *low, struct digest *high)

@@ -18,17 +18,10 @@
 
 /* ---- Texts of settings ---- */
 
-static int digit_of(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = c ? strchr(digits, c) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
 bool setting_take_sum(const char **at, uint8_t bytes[SUM_KEYED_BYTES], size_t *n)
 {
     for (*n = 0; **at != ' '; ++*n, *at += 2) {
-        int high = digit_of((*at)[0]), low = high < 0 ? -1 : digit_of((*at)[1]);
+        int high = hex_digit((*at)[0]), low = high < 0 ? -1 : hex_digit((*at)[1]);
         if (low < 0 || *n == SUM_KEYED_BYTES)
             return false;
         bytes[*n] = (uint8_t)(16 * high + low);
@@ -39,8 +32,9 @@ bool setting_take_sum(const char **at, uint8_t bytes[SUM_KEYED_BYTES], size_t *n
 
 void setting_put_sum(struct buf *text, const struct row_sum *sum)
 {
-    for (size_t i = 0; i < sum->size; i++)
-        buf_format(text, "%02x", sum->bytes[i]);
+    char hex[2 * sizeof sum->bytes + 1];
+    hex_of_bytes(sum->bytes, sum->size, hex);
+    buf_text(text, hex);
 }
 
 /* ---- Rows ---- */

@@ -10,6 +10,7 @@
 #include "storage/rows_meta.h"
 
 #include "base/clock.h"
+#include "base/words.h"
 #include "storage/rows_int.h"
 
 #include <assert.h>
@@ -210,9 +211,7 @@ static int make_key(struct cairn_store *store, uint8_t key[KEY_BYTES],
                  ?: checksum_key(bytes, bytes + KEY_BYTES, error);
     if (rc)
         return rc;
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-    assert(strlen(hex) == KEY_HEX);
+    hex_of_bytes(bytes, sizeof bytes, hex);
     rc = store_set_setting(store, "secret_key", hex, error);
     if (!rc)
         memcpy(key, bytes, KEY_BYTES);
@@ -234,7 +233,7 @@ int store_secret_key(struct cairn_store *store, bool create, uint8_t key[32],
 
 /* ---- Tallies ---- */
 
-/* How the keys of the settings begin. A scope of the store is no part of the key. */
+/* How the keys of the settings begin. A scope of the store is not part of the key. */
 static const char *const tally_keys[TALLY_KINDS] = {
     [TALLY_ITEMS] = "rows item",
     [TALLY_LOG] = "rows session_log",

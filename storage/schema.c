@@ -248,15 +248,9 @@ static int put_meta(struct db *db, struct str key, struct str text,
  */
 static int put_first_meta(struct db *db, const char *dir, struct cairn_error *error)
 {
-    uint8_t bytes[16];
-    char hex[2 * sizeof bytes + 1], place[STORE_PLACE_TEXT];
-    int rc = random_bytes(bytes, sizeof bytes, error);
-    if (rc)
-        return rc;
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-    assert(strlen(hex) == sizeof hex - 1);
-    return put_meta(db, STR("id"), str_of(hex), error)
+    char id[33], place[STORE_PLACE_TEXT];
+    return random_hex(id, 16, error)
+           ?: put_meta(db, STR("id"), str_of(id), error)
            ?: put_meta(db, STR("gc"), STR("0"), error)
            ?: put_meta(db, STR("sums"), STR("all"), error)
            ?: place_first(dir, place, error)

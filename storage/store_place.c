@@ -150,7 +150,8 @@ int store_settle_place(struct cairn_store *store, struct cairn_error *error)
     if (verdict != PLACE_SAME)
         rc = note_place(store, &place, &why);
     /* Without the note a copy that is made now may be taken for the store itself; that
-     * is no reason to refuse a store on a full disk. A new identity must be stored. */
+     * is not a reason to refuse a store on a full disk. A new identity must be
+     * stored. */
     if (rc && (verdict == PLACE_UNKNOWN || rc == CAIRN_ENOMEM)) {
         if (error)
             *error = why;

@@ -73,7 +73,7 @@ static void note_acl(struct writers *to, const unsigned char *acl, size_t size,
     }
 }
 
-/* Of the file that is open as `fd`, else of `path`, which is no link then. */
+/* Of the file that is open as `fd`, else of `path`, which is not a link then. */
 static struct writers writers_of(int fd, const char *path, const struct stat *st)
 {
     static const char name[] = "system.posix_acl_access";
@@ -232,7 +232,7 @@ static int refuse_entry(const char *path, const char *name, uid_t uid,
                      path, name, (long)uid);
 }
 
-/* What is not there, is no directory or may not be looked into is refused elsewhere,
+/* What is not there, is not a directory or may not be looked into is refused elsewhere,
  * with advice: *fd is -1 then, and 0 is returned. */
 static int open_directory(const char *path, int flags, int *fd,
                           struct cairn_error *error)

@@ -670,11 +670,8 @@ static const char *give_nonce(struct acts *acts, const struct act_asked *asked,
                               const struct digest *shown)
 {
     struct preview *at = &acts->previews[acts->next++ % NONCES];
-    unsigned char bytes[NONCE_BYTES];
-    if (random_bytes(bytes, sizeof bytes, NULL) != 0)
+    if (random_hex(at->nonce, NONCE_BYTES, NULL) != 0)
         return NULL;
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(at->nonce + 2 * i, 3, "%02x", bytes[i]);
     at->action = digest_action(asked);
     at->shown = *shown;
     at->made_ms = now_ms();

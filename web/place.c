@@ -10,21 +10,13 @@
 
 /* ---- Queries ---- */
 
-static int hex_of(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 char *ask_text(const struct page_ask *ask, const char *name)
 {
     const char *at = ask->query(ask->request, name);
     char *text = at ? malloc(strlen(at) + 1) : NULL, *to = text;
     while (text && *at) {
-        int high = *at == '%' ? hex_of(at[1]) : 0;
-        int low = *at == '%' && high >= 0 ? hex_of(at[2]) : 0;
+        int high = *at == '%' ? hex_digit(at[1]) : 0;
+        int low = *at == '%' && high >= 0 ? hex_digit(at[2]) : 0;
         if (high < 0 || low < 0 || (*at == '%' && high == 0 && low == 0)) {
             free(text);
             return NULL;

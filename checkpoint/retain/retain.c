@@ -495,7 +495,7 @@ static int note_deletion(struct deletion *d)
 
 static int delete_in(struct deletion *d, const struct catalog *catalog, const char *id)
 {
-    struct cairn_error reason; /* of damage, which is no error here */
+    struct cairn_error reason; /* of damage, which is not an error here */
     int rc = catalog_find(catalog, id, &d->found, &reason);
     if (rc)
         return error_set(d->error, rc, "%s", reason.text);

@@ -31,7 +31,7 @@ struct span {
     /* Set by span_plan. */
     bool refused; /* `why` says what is in the way */
     struct cairn_error why;
-    bool needed;                  /* the record behind it is no full one */
+    bool needed;                  /* the record behind it is not a full one */
     uint64_t from;                /* what is before this no later record needs */
     struct digest start;          /* of the record before it */
     struct checkpoint_ref parent; /* that the next sound record names */

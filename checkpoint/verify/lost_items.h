@@ -17,9 +17,9 @@ struct lost_items {
     size_t n;            /* 0: none is missing, or which is not known */
 };
 
-/* lost_items_release in any case. A damaged log or checkpoint is no error: what stands
- * in it is not found. Rows of items whose checksum does not hold must be away, or none
- * is found. */
+/* lost_items_release in any case. A damaged log or checkpoint is not an error: what
+ * stands in it is not found. Rows of items whose checksum does not hold must be away,
+ * or none is found. */
 int lost_items_find(struct cairn_store *store, struct sha256 *sha, uint64_t session,
                     struct lost_items *out, struct cairn_error *error);
 void lost_items_release(struct lost_items *items);

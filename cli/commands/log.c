@@ -51,7 +51,7 @@ struct log {
     bool part;            /* not all that was written: */
     uint64_t from, to,
         last;     /* these bytes; or so many at the end, if `last` is not 0 */
-    bool several; /* it is one of several tasks: what it has not got is no error */
+    bool several; /* it is one of several tasks: what it has not got is not an error */
     bool any;     /* ... and one has been printed */
 };
 

@@ -46,7 +46,7 @@ struct item_verb {
     bool by_score;                            /* a list of open gaps, unless --all */
 };
 
-/* NULL: it is no command about items. */
+/* NULL: it is not a command about items. */
 static const struct item_verb *item_verb(const char *command);
 
 /* The commands that are the same for every kind. */

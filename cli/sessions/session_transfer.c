@@ -167,7 +167,8 @@ static int read_failure(const struct transfer *t)
                           "cannot read %s: %s", t->file, strerror(t->sys));
 }
 
-/* CAIRN_EDAMAGED is no error if something was left out and named: the rest was done. */
+/* CAIRN_EDAMAGED is not an error if something was left out and named: the rest was
+ * done. */
 static int report_end(struct transfer *t, int rc, const struct cairn_error *error)
 {
     int status = 0;

@@ -68,8 +68,8 @@ static int report_try(int rc, const char *what, const struct cairn_error *error)
     return 0;
 }
 
-/* What they change is no edit that makes the next checkpoint. A watch that fails says
- * so at its next step. */
+/* What they change is not an edit that makes the next checkpoint. A watch that fails
+ * says so at its next step. */
 static void run_hooks(const struct watch *watch, struct cairn_store *writer)
 {
     (void)cairn_watch_hooks(watch->files, true, NULL);

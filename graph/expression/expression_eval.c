@@ -253,7 +253,7 @@ static void compare_equal(struct machine *m, bool wanted)
                        wanted);
 }
 
-/* `spare` holds it, if it was no text. */
+/* `spare` holds it, if it was not a text. */
 static struct str as_text(const struct value *value, struct buf *spare)
 {
     if (value->type == VALUE_TEXT)

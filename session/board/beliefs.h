@@ -27,7 +27,7 @@ enum dependency_kind {
     DEPENDENCY_CONTRADICTS = 7,
 };
 
-/* "implication"; NULL for a number that is no kind. */
+/* "implication"; NULL for a number that is not a kind. */
 const char *dependency_kind_name(enum dependency_kind kind);
 int dependency_kind_parse(struct str name, enum dependency_kind *kind,
                           struct cairn_error *error);

@@ -43,11 +43,11 @@ enum evidence_kind {
     EVIDENCE_DEDUCTION = 4,   /* 0.7 */
 };
 
-/* "observation"; NULL for a number that is no kind. */
+/* "observation"; NULL for a number that is not a kind. */
 const char *evidence_kind_name(enum evidence_kind kind);
 int evidence_kind_parse(struct str name, enum evidence_kind *kind,
                         struct cairn_error *error);
-/* The greatest strength of the kind; 0 for a number that is no kind. */
+/* The greatest strength of the kind; 0 for a number that is not a kind. */
 double evidence_cap(enum evidence_kind kind);
 
 /* Positive strength supports, negative refutes, 0 does neither. */
@@ -171,7 +171,7 @@ struct gap_suggestion {
     const char *rationale; /* a sentence; never freed */
 };
 
-/* By kind; NULL texts for a number that is no kind. */
+/* By kind; NULL texts for a number that is not a kind. */
 struct gap_suggestion gap_suggest(const struct gap *gap);
 
 /* The open ones in order: the highest score first, then the oldest, then by number.

@@ -138,7 +138,7 @@ struct item_kind_info {
     const struct item_field *fields;
     uint8_t n_fields; /* at most ITEM_FIELDS_MOST */
 };
-/* NULL for a number that is no kind. */
+/* NULL for a number that is not a kind. */
 const struct item_kind_info *item_kind_info(uint8_t kind);
 
 struct item_ref {

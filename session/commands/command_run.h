@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of what a command writes, as text that can be stored: secrets are taken out
- * of it, wherever it was cut into parts, and bytes that are no UTF-8 (and NUL) become
+ * of it, wherever it was cut into parts, and bytes that are not UTF-8 (and NUL) become
  * \xNN. */
 #ifndef SESSION_COMMANDS_COMMAND_RUN_H
 #define SESSION_COMMANDS_COMMAND_RUN_H

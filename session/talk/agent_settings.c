@@ -96,7 +96,7 @@ static int take_token(struct reading *r, enum json_token token,
     return depth < NODES_DEPTH ? add_node(r, token, in, depth) : 0;
 }
 
-/* CAIRN_EUSAGE: it is no JSON. json_nodes_release in any case. */
+/* CAIRN_EUSAGE: it is not JSON. json_nodes_release in any case. */
 static int json_nodes_read(struct str text, struct json_nodes *out,
                            struct cairn_error *error)
 {

@@ -103,21 +103,13 @@ static bool take(struct scan *scan, char c)
     return true;
 }
 
-static int hex_value(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 static bool take_hex4(struct scan *scan, uint32_t *code)
 {
     *code = 0;
     if (scan->end - scan->at < 4)
         return false;
     for (int i = 0; i < 4; i++) {
-        int value = hex_value(*scan->at++);
+        int value = hex_digit(*scan->at++);
         if (value < 0)
             return false;
         *code = *code << 4 | (uint32_t)value;
@@ -278,7 +270,7 @@ bool line_get_digest(const struct line *line, const char *key, struct digest *di
     if (!find(line, key, true, &text) || text.len != 2 * sizeof digest->bytes)
         return false;
     for (size_t i = 0; i < sizeof digest->bytes; i++) {
-        int high = hex_value(text.ptr[2 * i]), low = hex_value(text.ptr[2 * i + 1]);
+        int high = hex_digit(text.ptr[2 * i]), low = hex_digit(text.ptr[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         digest->bytes[i] = (uint8_t)(high << 4 | low);

@@ -104,7 +104,7 @@ static int get_base(struct db *db, uint64_t id, bool *delta, uint64_t *base,
     return query_end(&query);
 }
 
-/* The base of what is no delta counts for nothing: an older cairn, which mends an
+/* The base of what is not a delta counts for nothing: an older cairn, which mends an
  * object, leaves it. */
 int object_chain(struct db *db, const struct object_row *row,
                  struct object_chain *chain, const char **why,

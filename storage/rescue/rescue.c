@@ -912,7 +912,7 @@ static void add_sum(struct rescue *rescue, struct salvage_row *row,
     row->values[last] = value_blob(value_sum_view(sum));
 }
 
-/* What is no delta has no base; an older cairn, which mends an object, leaves it. */
+/* What is not a delta has no base; an older cairn, which mends an object, leaves it. */
 static int put_object(struct rescue *rescue, struct salvage_row *row,
                       struct cairn_error *error)
 {

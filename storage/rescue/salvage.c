@@ -353,7 +353,7 @@ static size_t cell_at(const struct pages *pages, const struct leaf *leaf, size_t
 /* ---- Rows ---- */
 
 /* No two rows share a page of their chains, so those of one page are no longer than the
- * file; twice, since what is no row may look like one. */
+ * file; twice, since what is not a row may look like one. */
 static void begin_page(struct salvage *s)
 {
     s->left = 2 * (size_t)s->pages->n * s->pages->page_size;

@@ -65,7 +65,7 @@ static bool parse_text(char *at, struct session_merges *out, struct cairn_error 
     return good;
 }
 
-/* What is no such text, or damaged, counts for nothing: the log has all. */
+/* What is not such a text, or damaged, counts for nothing: the log has all. */
 static int load_setting(struct cairn_store *store, uint64_t session,
                         struct session_merges *out, struct cairn_error *error)
 {

@@ -60,7 +60,7 @@ static inline struct sql_value value_number(uint64_t number)
     return value_int(number > INT64_MAX ? INT64_MAX : (int64_t)number);
 }
 
-/* One more than `id` finds; CAIRN_EDAMAGED where that is no number. */
+/* One more than `id` finds; CAIRN_EDAMAGED where that is not a number. */
 int checked_next_number(struct cairn_store *store, enum sql_id id, const char *what,
                         uint64_t *number, struct cairn_error *error);
 /* Runs a statement that inserts or updates one row, with the checksum behind its

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The texts. A filter is a statement of its own where it needs an index, and else
  * `(?n = 0 OR column = ?n)`, where the query reads in the order of row ids anyway. A
- * limit of -1 is no limit. */
+ * limit of -1 is not a limit. */
 #include "storage/sqlite/sql.h"
 
 #include <assert.h>
