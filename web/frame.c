@@ -122,6 +122,15 @@ void frame_end(struct buf *out, const struct page_options *options, int64_t now_
     html_time(out, now_ns);
     buf_text(out, "</footer>");
     part_end(options, out);
+    if (options->style) /* opened by the script alone */
+        buf_text(out, "<dialog id=\"keys\" aria-labelledby=\"keys-title\"><h2 "
+                      "id=\"keys-title\">Keys</h2><dl class=\"facts\">"
+                      "<dt><kbd>/</kbd></dt><dd>to the search</dd>"
+                      "<dt><kbd>j</kbd></dt><dd>to the next row or message</dd>"
+                      "<dt><kbd>k</kbd></dt><dd>to the one before</dd>"
+                      "<dt><kbd>Enter</kbd></dt><dd>opens it</dd>"
+                      "<dt><kbd>?</kbd></dt><dd>shows and closes this</dd></dl>"
+                      "<form method=\"dialog\"><button>Close</button></form></dialog>");
     buf_text(out, "</body></html>\n");
 }
 

@@ -1,4 +1,4 @@
-// `/` goes to the search. Renews the parts of a live page when the store changes
+// Keys: `/` goes to the search, `j` and `k` to what follows and what comes before, `?` says so. Renews the parts of a live page when the store changes
 // (web/live.h): what comes is the HTML of one element, which takes the place of the one
 // with its id. Without this script the
 // page is the same, as of when it was loaded.
@@ -78,10 +78,36 @@
   };
   if (document.querySelector('p.next a')) goOn();
 
+  // What j and k go to: what stands below the other, in the order of the page.
+  const stops = () => [...document.querySelectorAll('main :is(tbody tr, summary, .message, .hits li, .mark)')].filter((e) => e.offsetParent);
+  let at = null;
+  const go = (by) => {
+    const all = stops();
+    const from = all.indexOf(at);
+    const next = from < 0 ? all.find((e) => e.getBoundingClientRect().bottom > 0) : all[from + by];
+    if (!next) return;
+    at?.classList.remove('at');
+    at = next;
+    at.classList.add('at');
+    const target = at.matches('summary') ? at : at.querySelector('a') ?? at.querySelector('input, button') ?? at;
+    if (target === at) at.tabIndex = -1;
+    target.focus({ preventScroll: true });
+    at.scrollIntoView({ block: 'nearest' });
+  };
+
+  const help = document.getElementById('keys');
+  const keys = {
+    '/': () => document.getElementById('find')?.focus(),
+    j: () => go(1),
+    k: () => go(-1),
+    '?': () => (help.open ? help.close() : help.showModal()),
+  };
   document.addEventListener('keydown', (event) => {
-    const { tagName } = document.activeElement ?? {};
-    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(tagName)) return;
+    const { tagName, type } = document.activeElement ?? {};
+    const typing = /^(SELECT|TEXTAREA)$/.test(tagName) || (tagName === 'INPUT' && !/^(radio|checkbox)$/.test(type));
+    if (!Object.hasOwn(keys, event.key) || event.ctrlKey || event.metaKey || event.altKey || typing) return;
+    if (help.open && event.key !== '?') return;
     event.preventDefault();
-    document.getElementById('find')?.focus();
+    keys[event.key]();
   });
 }

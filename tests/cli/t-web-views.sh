@@ -57,5 +57,9 @@ while read -r name path; do
 done <views
 [ -e "$axe" ] || skip 'axe-core' 'npm could not get it'
 browse 'every view in a browser' "$@"
+browse 'by the keyboard alone' '@/sessions/1' '^j' 'document.activeElement.textContent === "h1"' '^j' 'document.activeElement.textContent === "h2"' \
+    '^k' 'document.activeElement.textContent === "h1"' '^?' 'document.getElementById("keys").open' '^j' '^?' 'document.getElementById("keys").open === false' \
+    '^Enter' 'location.search === "?id=h1"' '^/' 'document.activeElement.id === "find"' '^j' 'document.activeElement.value === "j"' \
+    '^Backspace' '^l' '^o' '^g' '^i' '^n' '^Enter' 'location.search === "?q=login"' '^j' 'document.activeElement.closest(".hits li") !== null'
 stop
 done_testing

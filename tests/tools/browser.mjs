@@ -4,7 +4,7 @@
 //   =WIDTHxHEIGHT dark   how large the window is, and which colours the system has (dark or light)
 //   >FILE                writes a picture of the whole page, as PNG or WebP
 //   +FILE RULE           runs axe-core, which is this file, or one rule of it; each violation is wrong
-//   ~KEY                 presses a key
+//   ^KEY                 presses a key
 // Anything else is an expression that must become true within 10 seconds. Prints what did not, and errors of
 // the page; the exit status is how many that were. By the DevTools protocol: node 20 needs
 // --experimental-websocket.
@@ -25,7 +25,7 @@ const address = await new Promise((resolve) => {
 const socket = new WebSocket(address);
 await new Promise((resolve) => (socket.onopen = resolve));
 const waiting = new Map();
-let last = 0, wrong = 0, session;
+let place = '', last = 0, wrong = 0, session;
 const complain = (text) => {
   console.log(text);
   wrong++;
@@ -53,9 +53,8 @@ const become = async (expression, what = expression) => {
   const end = Date.now() + 10000;
   let value;
   while (Date.now() < end && (value = await evaluate(expression)) !== true) await new Promise((resolve) => setTimeout(resolve, 50));
-  if (value !== true) complain(`not true: ${what}`);
+  if (value !== true) complain(`not true${place && ` at ${place}`}: ${what}`);
 };
-let place = '';
 const kinds = {
   '!': (command) => execSync(command, { stdio: 'ignore' }),
   '@': async (path) => {
@@ -80,9 +79,10 @@ const kinds = {
       id + ': ' + nodes.map(({ html, failureSummary }) => html.slice(0, 200) + ' ' + failureSummary.replace(/\\s+/g, ' ').slice(0, 200)).slice(0, 3).join(' | ')))`);
     for (const text of Array.isArray(found) ? found : [`axe: ${found}`]) complain(`${place}: ${text}`);
   },
-  '~': async (key) => {
-    const text = key.length === 1 ? { text: key } : {};
-    for (const type of ['keyDown', 'keyUp']) await call('Input.dispatchKeyEvent', { type, key, ...(type === 'keyDown' ? text : {}) });
+  '^': async (key) => {
+    const text = key === 'Enter' ? { text: '\r' } : key.length === 1 ? { text: key } : {};
+    const code = { Enter: 13, Backspace: 8, Tab: 9, Escape: 27 }[key];
+    for (const type of ['keyDown', 'keyUp']) await call('Input.dispatchKeyEvent', { type, key, windowsVirtualKeyCode: code, ...(type === 'keyDown' ? text : {}) });
   },
 };
 for (const step of steps)
