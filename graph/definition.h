@@ -247,7 +247,8 @@ struct definition {
     struct str *secrets; /* [n_secrets] sorted names */
     uint32_t n_secrets;
     bool all_need_all;     /* needs_all holds for every task: it did before version 4 */
-    struct task_def *defs; /* in file order, those of `finally` behind the others */
+    struct task_def *defs; /* in file order, those of `finally` behind the others,
+                              those that were added to a run behind all */
     uint32_t n_defs;
     size_t defs_capacity;
     bool defs_growing;    /* `defs` is not in the arena: cairn_workflow_add */

@@ -779,8 +779,6 @@ static int get_task(struct decoder *d, uint32_t index)
     get_fields(d, def);
     fail_unless(d, task_id_is_good(def->id));
     fail_unless(d, d->version >= 6 || !name_scope(def->id).len);
-    if (index > 0) /* those of `finally` are the last ones */
-        fail_unless(d, def->finally || !d->out->defs[index - 1].finally);
     if (has_failed(d))
         return 0;
     int rc = task_def_finish(d->out, def, NULL);

@@ -935,7 +935,10 @@ static void mark_listed(struct judge *j)
 
 static bool has_finally(const struct definition *d)
 {
-    return d->n_defs && d->defs[d->n_defs - 1].finally;
+    uint32_t i = 0;
+    while (i < d->n_defs && !d->defs[i].finally)
+        i++;
+    return i < d->n_defs;
 }
 
 /* What may turn out to be done already may run; what comes after it was judged by the

@@ -120,6 +120,8 @@ struct parser {
     const struct node *concurrency;       /* of `concurrency: params`, else NULL */
     const struct node *exclude, *include; /* of the task that is read, or NULL */
     struct task_nodes *nodes;             /* [n_defs] */
+    const struct node *added; /* the first key of those that were added to a run, among
+                                 the tasks of the file; NULL: none were */
     uint32_t checked_after,
         checked_to; /* lines of what was checked before with others */
 };

@@ -563,6 +563,7 @@ static int add_tasks(struct parser *p, const struct node *tasks)
             drop_gone(addition, more);
             *end = more->first;
             map->n += more->n;
+            p->added = p->added ? p->added : more->first;
         }
     }
     return rc;

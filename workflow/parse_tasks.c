@@ -513,7 +513,19 @@ static int check_included_name(struct parser *p, const struct workflow_file *fil
                     SHOWN(name_in_scope(name)));
 }
 
-/* Those of `tasks` of all files, then those of `finally`. */
+/* The keys of one map, up to `end`. */
+static int add_ids_of(struct parser *p, const struct node *first,
+                      const struct node *end, bool finally)
+{
+    int rc = 0;
+    for (const struct node *key = first; key && key != end && !rc;
+         key = key->next->next)
+        rc = add_id(p, key, finally);
+    return rc;
+}
+
+/* Those of `tasks` of all files, then those of `finally`, then those that were added to
+ * a run: each addition leaves the numbers of all tasks as they are. */
 static int add_ids(struct parser *p)
 {
     struct definition *out = p->out;
@@ -535,9 +547,11 @@ static int add_ids(struct parser *p)
         bool finally = k >= p->n_files;
         parse_enter(p, p->files[finally ? k - p->n_files : k]);
         const struct node *map = finally ? p->in->finally : p->in->tasks;
-        for (const struct node *key = map ? map->first : NULL; key && !rc;
-             key = key->next->next)
-            rc = add_id(p, key, finally);
+        rc = add_ids_of(p, map ? map->first : NULL, finally ? NULL : p->added, finally);
+    }
+    if (!rc && p->added) {
+        parse_enter(p, p->files[0]);
+        rc = add_ids_of(p, p->added, NULL, false);
     }
     for (uint32_t i = 1; i < p->n_files && !rc; i++)
         rc = check_included_name(p, p->files[i]);

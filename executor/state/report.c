@@ -44,10 +44,9 @@ static uint32_t count_left(const struct engine *e)
         n += e->undoing.n - e->undoing.next;
     if (e->halting.level >= HALT_KILL || e->request.mode != MODE_RUN)
         return n;
-    /* Those of `finally` are the last ones. */
-    for (uint32_t task = e->request.graph->n_tasks;
-         task-- > 0 && graph_def(e->request.graph, task)->finally;)
-        n += e->progress.sched.state[task] != ENDED;
+    for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
+        n += graph_def(e->request.graph, task)->finally &&
+             e->progress.sched.state[task] != ENDED;
     return n;
 }
 

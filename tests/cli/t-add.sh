@@ -30,7 +30,7 @@ exits 0 cairn status 1 --can-resume
 says 'run 1 can be resumed; 2 added tasks wait' 'and the answer whether it can be resumed'
 exits 0 cairn plan w.yaml
 says '2 added tasks that have not run: `cairn resume 1`' 'a plan of a new run says so'
-is "$(planned --run 1)" 'more each[n=1] each[n=2] last' 'the plan of the run has them'
+is "$(planned --run 1)" 'last more each[n=1] each[n=2]' 'the plan of the run has them'
 exits 0 cairn explain more --run 1
 says 'it is new in the workflow' 'and explain'
 exits 0 cairn events --run 1
@@ -102,7 +102,7 @@ is "$(planned --run "$run_n")" '' 'nothing of it was added'
 echo '{"tasks": {"j": {"needs": "build", "run": "echo json >>ran"}}}' >json
 tap_last='cairn add -'
 ok 'JSON on stdin' sh -c "cairn add $run_n - --by ada <json >out 2>err"
-is "$(planned --run "$run_n")" 'j last' 'it is there'
+is "$(planned --run "$run_n")" 'last j' 'it is there'
 echo '{"tasks": {"k": {"needs": "j", "run": "echo k >>ran"}}}' >json
 ok 'one that needs an added one' sh -c "cairn add $run_n - --json <json >out 2>err"
 json_ok 'the answer as JSON'
