@@ -129,6 +129,22 @@ void *array_room(void *array, size_t n, size_t *capacity, size_t size)
     return moved;
 }
 
+bool array_extend(void *array, size_t before, size_t n, size_t size)
+{
+    char *at;
+    size_t bytes;
+    memcpy(&at, array, sizeof at);
+    if (!at)
+        return true;
+    at = __builtin_mul_overflow(n ? n : 1, size, &bytes) ? NULL : realloc(at, bytes);
+    if (!at)
+        return false;
+    if (n > before)
+        memset(at + before * size, 0, (n - before) * size);
+    memcpy(array, &at, sizeof at);
+    return true;
+}
+
 /* The hash is wyhash-like folding of 8-byte words (W. Yi, public domain). */
 
 static uint64_t multiply_and_fold(uint64_t a, uint64_t b)

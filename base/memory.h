@@ -40,6 +40,10 @@ struct str arena_path(struct arena *arena, struct str dir, struct str name);
  * (in elements; 0 with a NULL array) is doubled when they fill it. The array, which may
  * have moved; NULL: out of memory, and nothing has changed. */
 void *array_room(void *array, size_t n, size_t *capacity, size_t size);
+/* An array of `n` elements in place of one of `before`, which may be NULL and then stays
+ * so; what is new is zero. False: out of memory, and nothing has changed. `array` is the
+ * address of the pointer. */
+bool array_extend(void *array, size_t before, size_t n, size_t size);
 
 /* A hash map from strings to 32-bit numbers (indexes into somebody's array). Open
  * addressing, linear probing, load at most one half. Keys are borrowed: they must live

@@ -3,6 +3,7 @@
 #include "checkpoint/payload.h"
 
 #include "base/limits.h"
+#include "base/memory.h"
 #include "base/str.h"
 #include "cairn/outcome.h"
 
@@ -97,6 +98,18 @@ static int states_fill(struct states *states, const struct change *change, uint3
         states->attempts[i] = change->attempts;
     for (uint32_t i = from; states->outputs && i < from + n; i++)
         states->outputs[i] = change->outputs;
+    return 0;
+}
+
+int states_extend(struct states *states, uint32_t n, struct cairn_error *error)
+{
+    uint32_t before = states->n;
+    assert(n >= before && n <= LIMIT_TASKS);
+    if (!array_extend(&states->outcome, before, n, sizeof *states->outcome) ||
+        !array_extend(&states->attempts, before, n, sizeof *states->attempts) ||
+        !array_extend(&states->outputs, before, n, sizeof *states->outputs))
+        return error_nomem(error);
+    states->n = n;
     return 0;
 }
 

@@ -43,6 +43,8 @@ int states_init(struct states *states, uint32_t n, struct cairn_error *error);
 void states_release(struct states *states);
 int states_copy(struct states *to, const struct states *from,
                 struct cairn_error *error);
+/* More tasks, which are pending. */
+int states_extend(struct states *states, uint32_t n, struct cairn_error *error);
 int states_apply(struct states *states, const struct change *change,
                  struct cairn_error *error);
 struct tally states_tally(const struct states *states);

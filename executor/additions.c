@@ -148,106 +148,11 @@ static bool is_below_limits(const struct added_sum *sum)
 
 /* ---- With those that it names ---- */
 
-struct needed_additions {
-    struct adding *adding;
-    struct map seen; /* words, views of the text */
-    uint64_t *at;
-    size_t n, room;
-};
-
-static int note_addition(struct needed_additions *needed, uint64_t id)
+static int load_needed(struct adding *a)
 {
-    uint64_t *at = array_room(needed->at, needed->n, &needed->room, sizeof *at);
-    if (!at)
-        return CAIRN_ENOMEM;
-    needed->at = at;
-    at[needed->n++] = id;
-    return 0;
-}
-
-static int look_up(struct needed_additions *needed, struct str word)
-{
-    struct adding *a = needed->adding;
-    uint64_t id = 0;
-    if (!word.len || word.len > LIMIT_ID_BYTES ||
-        map_get(&needed->seen, word) != MAP_NONE)
-        return 0;
-    if (map_add(&needed->seen, word, 0, NULL) < 0)
-        return error_nomem(a->error);
-    int rc = added_name_find(a->store, a->row.run, word, &id, a->error);
-    return rc || !id ? rc : note_addition(needed, id) ? error_nomem(a->error) : 0;
-}
-
-static bool is_of_id(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '-';
-}
-
-/* Every word that can be the name of a task, and those with dots in them, too. */
-static int look_up_words(struct needed_additions *needed, struct str text)
-{
-    int rc = 0;
-    for (size_t i = 0; i < text.len && !rc;) {
-        size_t whole = i, part = i;
-        for (; i < text.len && !rc && (is_of_id(text.ptr[i]) || text.ptr[i] == '.');
-             i++)
-            if (text.ptr[i] == '.') {
-                rc = look_up(needed, (struct str){text.ptr + part, i - part});
-                part = i + 1;
-            }
-        if (!rc)
-            rc = look_up(needed, (struct str){text.ptr + part, i - part});
-        if (!rc && part > whole)
-            rc = look_up(needed, (struct str){text.ptr + whole, i - whole});
-        i++;
-    }
-    return rc;
-}
-
-static int by_number(const void *x, const void *y)
-{
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return (a > b) - (a < b);
-}
-
-/* What is in the text and not in the index, or by another one there. */
-static int leave_out_withdrawn(struct adding *a, struct addition *one)
-{
-    struct arena arena = ARENA_INIT;
-    struct name_list names;
-    uint64_t id;
-    int rc = addition_tasks(one, &arena, &names, a->error);
-    for (size_t i = 0; !rc && i < names.n; i++) {
-        rc = added_name_find(a->store, a->row.run, names.at[i], &id, a->error);
-        if (!rc && id != one->id && addition_withdraw(one, names.at[i], 0))
-            rc = error_nomem(a->error);
-    }
-    arena_release(&arena);
-    return rc;
-}
-
-static int load_needed(struct needed_additions *needed)
-{
-    struct adding *a = needed->adding;
-    struct addition *all = calloc(needed->n + 1, sizeof *all);
+    struct addition *all = NULL;
     size_t n = 0;
-    int rc = all ? 0 : error_nomem(a->error);
-    if (needed->n)
-        qsort(needed->at, needed->n, sizeof *needed->at, by_number);
-    for (size_t i = 0; i < needed->n && !rc; i++) {
-        struct buf text = BUF_INIT;
-        if (i && needed->at[i] == needed->at[i - 1])
-            continue;
-        rc = addition_text(a->store, a->row.run, needed->at[i], &text, a->error);
-        if (!rc && addition_init(&all[n++], "addition", buf_view(&text), needed->at[i]))
-            rc = error_nomem(a->error);
-        if (!rc)
-            rc = leave_out_withdrawn(a, &all[n - 1]);
-        buf_release(&text);
-    }
-    if (rc)
-        additions_free(all, n);
+    int rc = additions_named(a->store, a->row.run, text_of(a), 0, &all, &n, a->error);
     return rc ? rc : take_all(a, all, n, true);
 }
 
@@ -336,19 +241,15 @@ static int parse_all(struct adding *a)
 /* 1: that is not enough. */
 static int parse_some(struct adding *a)
 {
-    struct needed_additions needed = {.adding = a};
     int rc = workflow_of_run_read(&a->workflow, a->store, &a->row, a->error);
     rc = rc < 0 ? rc : rc == 0;
     if (!rc)
-        rc = look_up_words(&needed, text_of(a))
-             ?: load_needed(&needed)
+        rc = load_needed(a)
              ?: workflow_parse_source(a->workflow, NULL, a->error)
              ?: sum_up(a, true);
     if (!rc)
         rc = !digest_equal(&a->sum.source, &a->before.source) ||
              !is_below_limits(&a->sum);
-    free(needed.at);
-    map_release(&needed.seen);
     return rc;
 }
 

@@ -7,8 +7,11 @@
 #include "executor/attempt/attempt_result.h"
 #include "executor/attempt/ending.h"
 #include "executor/attempt/launch.h"
+#include "executor/attempt/made.h"
+#include "executor/state/before.h"
 #include "executor/state/report.h"
 
+#include "graph/lists.h"
 #include "runs/additions.h"
 #include "runs/outputs.h"
 #include "runs/values.h"
@@ -240,26 +243,139 @@ static bool resolve_unknown(struct engine *e, const struct command_row *row,
 
 /* ---- Added tasks ---- */
 
-/* They belong to the run already. Its owner opens it again to have them, unless it did
- * so for a later command. */
-static void take_addition(struct engine *e, const struct command_row *row)
+/* They belong to the run already. Its owner takes them behind the tasks that it has: what
+ * runs runs on, and everything keeps its number. Where that is not enough, because what
+ * is there depends on them in more ways than that, it opens the run again to have them. */
+
+/* Nothing but tasks of their own, whose state is in what extend_run extends. */
+static bool is_plain(const struct engine *e, const struct task_def *def)
+{
+    bool plain = !task_def_is_service(def) && !def->reuse && !def->cutoff &&
+                 (e->jobs.weighted || def->slots <= 1) &&
+                 (e->jobs.runner_open || def->kind == TASK_EXTERNAL);
+    for (uint32_t k = 0; k < def->n_foreach && plain; k++)
+        plain = !foreach_is_made(&def->foreach[k]);
+    return plain;
+}
+
+static bool can_extend(const struct engine *e)
+{
+    const struct cairn_workflow *w = e->request.workflow;
+    return e->phase == PHASE_MAIN && !e->halting.level && !e->saving.degraded &&
+           !e->progress.list_made && !is_partial(e) && !e->spared && w->name &&
+           !w->graph.n_services && !definition_has_lists(&w->definition) &&
+           (!w->n_additions || w->added_run == e->run.row.run);
+}
+
+/* 0; 1: one of them is not, or the run had a task of that name; or an error. */
+static int are_plain(struct engine *e, const struct definition *with, uint32_t first)
+{
+    int rc = 0;
+    for (uint32_t i = first; i < with->n_defs && !rc; i++) {
+        rc = !is_plain(e, &with->defs[i]);
+        if (!rc)
+            rc = owned_run_had_task(e, with->defs[i].id, NULL);
+    }
+    return rc;
+}
+
+/* 1: nothing has changed. An error cannot be undone. */
+static int extend_run(struct engine *e, const struct definition *with, uint32_t first,
+                      struct cairn_error *error)
 {
     struct cairn_workflow *w = e->request.workflow;
-    struct str by, text;
+    uint32_t tasks = w->graph.n_tasks, defs = w->definition.n_defs;
+    int rc = workflow_append(w, with, first, error);
+    if (rc)
+        return rc != CAIRN_ENOMEM && w->definition.n_defs == defs ? 1 : rc;
+    if (turn_extend(e, tasks) || before_extend(e, tasks) ||
+        environments_extend(&e->environments, defs))
+        return error_nomem(error);
+    made_extend(e);
+    rc = owned_run_extend(e, error);
+    return rc ? rc : progress_extend(e, tasks, defs, error);
+}
+
+/* `all`: those that the last one names, and that. 1: nothing has changed. */
+static int extend_with(struct engine *e, struct addition *all, size_t n,
+                       struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct name_list names = {0};
+    struct definition with;
+    struct cairn_error why = {0};
+    int rc = addition_tasks(&all[n - 1], &arena, &names, &why)
+                 ?: workflow_parse_with(e->request.workflow, all, n, &with, &why);
+    arena_release(&arena);
+    if (rc)
+        return rc == CAIRN_ENOMEM ? rc : 1;
+    uint32_t first = with.n_defs - (uint32_t)names.n;
+    rc = are_plain(e, &with, first) ? 1 : 0;
+    if (!rc)
+        rc = extend_run(e, &with, first, error);
+    definition_release(&with);
+    return rc;
+}
+
+/* 1: nothing has changed. */
+static int take_in_place(struct engine *e, const struct command_row *row,
+                         struct str text, struct cairn_error *error)
+{
+    uint64_t run = e->run.row.run;
+    struct cairn_workflow *w = e->request.workflow;
+    struct addition *all = NULL;
+    struct cairn_error why = {0};
+    char name[64];
+    size_t n = 0;
+    if (!can_extend(e) || redactor_finds(e->run.situation.secrets.redactor, text))
+        return 1;
+    int rc = additions_named(e->request.store, run, text, row->id, &all, &n, &why);
+    if (rc)
+        return rc == CAIRN_ENOMEM ? rc : 1;
+    snprintf(name, sizeof name, "addition %zu to run %llu", w->n_additions + 1,
+             (unsigned long long)run);
+    rc = addition_init(&all[n++], name, text, row->id) ?: extend_with(e, all, n, error);
+    if (!rc)
+        rc = workflow_take_addition(w, run, &all[n - 1]);
+    additions_free(all, n);
+    return rc;
+}
+
+static void log_addition(struct engine *e, const struct command_row *row, struct str by)
+{
     struct buf said = BUF_INIT;
-    bool good = addition_decode(row->data, &by, &text);
-    buf_format(&said, "by %.*s", good ? (int)by.len : 0, good ? by.ptr : "");
+    buf_format(&said, "by %.*s", (int)by.len, by.len ? by.ptr : "");
     if (said.failed)
         engine_break(e);
     else
         log_command(e, row, UINT32_MAX, said.data);
     buf_release(&said);
+}
+
+static void take_addition(struct engine *e, const struct command_row *row)
+{
+    struct cairn_workflow *w = e->request.workflow;
+    struct str by = STR(""), text = STR("");
+    uint32_t before = e->request.graph->n_tasks;
+    char said[96];
+    bool good = addition_decode(row->data, &by, &text);
+    log_addition(e, row, good ? by : STR(""));
     if (e->request.mode != MODE_RUN || row->id <= additions_up_to(w, e->run.row.run))
         return;
-    w->grows = e->progress.list_made = true;
-    if (!awaits_list(e))
-        report(e, CAIRN_EVENT_NOTICE,
-               "tasks were added, but the run ends: they run when it is resumed");
+    int rc = good ? take_in_place(e, row, text, NULL) : 1;
+    if (rc < 0)
+        engine_break(e);
+    else if (rc == 0) {
+        snprintf(said, sizeof said, "tasks were added: run %llu continues with %u more",
+                 (unsigned long long)e->run.row.run,
+                 e->request.graph->n_tasks - before);
+        report(e, CAIRN_EVENT_NOTICE, said);
+    } else {
+        w->grows = e->progress.list_made = true;
+        if (!awaits_list(e))
+            report(e, CAIRN_EVENT_NOTICE,
+                   "tasks were added, but the run ends: they run when it is resumed");
+    }
 }
 
 /* They were withdrawn while nobody owned the run. */

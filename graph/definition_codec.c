@@ -58,6 +58,8 @@
 #include "base/str.h"
 #include "base/words.h"
 
+#include <stdlib.h>
+
 /* The start of the binary form. */
 #define DEFINITION_MAGIC "CAIRNDEF"
 
@@ -823,10 +825,10 @@ static void check_open_keys(struct decoder *d, const struct need *need,
 
 /* Bindings have the shape of their targets, which may come after them. Nothing in
  * `finally` is needed from outside of it, nor needs what is outside. */
-static void check_bindings(struct decoder *d)
+static void check_bindings(struct decoder *d, uint32_t first)
 {
     struct definition *out = d->out;
-    for (uint32_t i = 0; i < out->n_defs; i++)
+    for (uint32_t i = first; i < out->n_defs; i++)
         for (uint32_t j = 0; j < out->defs[i].n_needs; j++) {
             struct need *need = &out->defs[i].needs[j];
             const struct task_def *target = &out->defs[need->target];
@@ -886,7 +888,7 @@ static int get_definition(struct decoder *d)
     get_policy(d);
     int rc = has_failed(d) ? 0 : get_tasks(d);
     if (!rc && !has_failed(d))
-        check_bindings(d);
+        check_bindings(d, 0);
     if (!rc && !has_failed(d))
         out->all_need_all =
             (d->version < 4 || out->all_need_all) && definition_wants_groups(out);
@@ -910,7 +912,7 @@ static int get_all(struct decoder *d, struct cairn_error *error)
     if (!reader_done(&d->reader))
         return error_set(error, CAIRN_EDAMAGED,
                          "the stored workflow definition is damaged");
-    return definition_prepare(d->out, error);
+    return definition_prepare(d->out, 0, error);
 }
 
 int definition_decode(struct str bytes, struct definition *out,
@@ -921,5 +923,85 @@ int definition_decode(struct str bytes, struct definition *out,
     int rc = get_all(&decoder, error);
     if (rc)
         definition_release(out);
+    return rc;
+}
+
+/* ---- More tasks ---- */
+
+/* The same task in the numbers of the longer definition. */
+static int put_moved(const struct definition *to, const struct definition *from,
+                     uint32_t first, uint32_t index, struct buf *out)
+{
+    struct task_def def = from->defs[index];
+    struct need *needs = calloc((size_t)def.n_needs + 1, sizeof *needs);
+    uint32_t target = 0;
+    if (!needs)
+        return CAIRN_ENOMEM;
+    for (uint32_t i = 0; i < def.n_needs && target != MAP_NONE; i++) {
+        uint32_t was = def.needs[i].target;
+        target = was >= first ? to->n_defs + (was - first)
+                              : map_get(&to->by_id, from->defs[was].id);
+        needs[i] = def.needs[i];
+        needs[i].target = target;
+    }
+    def.needs = needs;
+    bool good = target != MAP_NONE && map_get(&to->by_id, def.id) == MAP_NONE;
+    if (good)
+        put_task(out, &def, DEFINITION_VERSION);
+    free(needs);
+    return good ? buf_check(out, NULL) : CAIRN_EWORKFLOW;
+}
+
+/* Doubled, so that each append costs what it appends. The former array stays as it was
+ * until the arena goes. */
+static int reserve_defs(struct definition *d, uint32_t n)
+{
+    size_t capacity = 2 * d->defs_capacity > n ? 2 * d->defs_capacity : n;
+    if (n <= d->defs_capacity)
+        return 0;
+    struct task_def *defs = arena_take(&d->arena, capacity, sizeof *defs);
+    if (!defs)
+        return CAIRN_ENOMEM;
+    memcpy(defs, d->defs, d->n_defs * sizeof *defs);
+    d->defs = defs;
+    d->defs_capacity = capacity;
+    return 0;
+}
+
+static int append_tasks(struct definition *to, struct str bytes, uint32_t n,
+                        struct cairn_error *error)
+{
+    uint32_t before = to->n_defs;
+    struct decoder d = {.reader = reader_of(bytes.ptr, bytes.len),
+                        .out = to,
+                        .version = DEFINITION_VERSION,
+                        .n_defs = before + n};
+    int rc = reserve_defs(to, before + n);
+    for (uint32_t i = before; i < before + n && !rc && !has_failed(&d); i++) {
+        to->n_defs = i + 1;
+        rc = get_task(&d, i);
+    }
+    if (!rc && !has_failed(&d))
+        check_bindings(&d, before);
+    if (rc || has_failed(&d) || !reader_done(&d.reader))
+        return error_nomem(error);
+    return definition_prepare(to, before, error);
+}
+
+int definition_append(struct definition *to, const struct definition *from,
+                      uint32_t first, struct cairn_error *error)
+{
+    struct buf bytes = BUF_INIT;
+    uint32_t n = from->n_defs - first;
+    int rc = to->n_defs + (uint64_t)n > LIMIT_TASKS ? CAIRN_ELIMIT : 0;
+    for (uint32_t i = first; i < from->n_defs && !rc; i++)
+        rc = put_moved(to, from, first, i, &bytes);
+    if (rc == CAIRN_ENOMEM)
+        error_nomem(error);
+    else if (rc)
+        error_set(error, rc, "the tasks cannot be appended");
+    else
+        rc = append_tasks(to, buf_view(&bytes), n, error);
+    buf_release(&bytes);
     return rc;
 }

@@ -16,5 +16,12 @@ int definition_encode(const struct definition *definition, struct buf *out,
  * warnings are not stored. */
 int definition_decode(struct str bytes, struct definition *out,
                       struct cairn_error *error);
+/* Appends the tasks of `from` that begin at index `first`, behind which it has no others:
+ * a definition of the same workflow that has all that they need under the same names, and
+ * no other task of theirs. Copies; what the definition had stays where it is. 0,
+ * CAIRN_EWORKFLOW: a name is there already, or one that is needed is not; CAIRN_ELIMIT;
+ * CAIRN_ENOMEM, after which the definition is only good for being released. */
+int definition_append(struct definition *to, const struct definition *from,
+                      uint32_t first, struct cairn_error *error);
 
 #endif

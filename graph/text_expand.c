@@ -142,10 +142,11 @@ static int prepare_task(struct definition *definition, const struct task_def *de
     return rc;
 }
 
-int definition_prepare(struct definition *definition, struct cairn_error *error)
+int definition_prepare(struct definition *definition, uint32_t first,
+                       struct cairn_error *error)
 {
     int rc = 0;
-    for (uint32_t i = 0; i < definition->n_defs && !rc; i++)
+    for (uint32_t i = first; i < definition->n_defs && !rc; i++)
         rc = prepare_task(definition, &definition->defs[i]);
     return rc ? error_nomem(error) : 0;
 }

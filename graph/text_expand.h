@@ -13,10 +13,11 @@
  * with *error (may be NULL), CAIRN_ENOMEM. */
 int definition_text(struct definition *definition, struct str text, bool condition,
                     const struct text_template **out, struct expression_error *error);
-/* The same for every text and condition of the tasks, so that later nothing needs to be
- * parsed again. What cannot be parsed is left out: see text_expand.c. Only memory
+/* The same for every text and condition of the tasks from index `first` on, so that later
+ * nothing needs to be parsed again. What cannot be parsed is left out: see text_expand.c. Only memory
  * fails. */
-int definition_prepare(struct definition *definition, struct cairn_error *error);
+int definition_prepare(struct definition *definition, uint32_t first,
+                       struct cairn_error *error);
 /* The text as it was parsed, or NULL. */
 const struct text_template *definition_kept_text(const struct definition *definition,
                                                  struct str text, bool condition);

@@ -1027,6 +1027,27 @@ int decide(const struct decide_input *input, struct decisions *out,
     return rc;
 }
 
+int decisions_extend(struct decisions *d, const struct graph *g)
+{
+    uint32_t before = d->n, n = g->n_tasks;
+    if (!array_extend(&d->fate, before, g->n_nodes, sizeof *d->fate) ||
+        !array_extend(&d->reset, before, n, 1) ||
+        !array_extend(&d->aside, before, n, 1) ||
+        !array_extend(&d->ask, before, n, 1) ||
+        !array_extend(&d->reason, before, n, 1) ||
+        !array_extend(&d->cause, before, n, sizeof *d->cause))
+        return CAIRN_ENOMEM;
+    for (uint32_t task = before; task < n; task++) {
+        d->fate[task] = FATE_WILL;
+        d->reason[task] = CAIRN_REASON_NEVER_RAN;
+        d->cause[task] = NODE_NONE;
+    }
+    d->n = n;
+    d->will += n - before;
+    d->added += n - before;
+    return 0;
+}
+
 void decisions_release(struct decisions *d)
 {
     free(d->fate);

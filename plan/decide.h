@@ -177,5 +177,7 @@ static inline bool is_tried_again(const struct decisions *d, uint32_t task,
 int decide(const struct decide_input *input, struct decisions *out,
            struct cairn_error *error);
 void decisions_release(struct decisions *decisions);
+/* The graph has more tasks, all of which run. CAIRN_ENOMEM. */
+int decisions_extend(struct decisions *decisions, const struct graph *graph);
 
 #endif

@@ -1102,6 +1102,29 @@ int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *ou
     return 0;
 }
 
+int sched_go_on(struct sched *s, const struct sched *before, uint32_t n)
+{
+    uint32_t *taken = calloc((size_t)n + 1, sizeof *taken), n_taken = 0;
+    if (!taken)
+        return CAIRN_ENOMEM;
+    assert(!s->left && !before->left && !before->aside);
+    if (s->allowed != before->allowed)
+        sched_allow(s, before->allowed);
+    for (uint32_t task = 0; task < n; task++)
+        if (before->state[task] == TAKEN || before->state[task] == HELD ||
+            before->state[task] == OFFERED)
+            taken[n_taken++] = task;
+    sched_take_tasks(s, taken, n_taken);
+    for (uint32_t i = 0; i < n_taken; i++) {
+        if (before->state[taken[i]] == HELD)
+            sched_hold(s, taken[i]);
+        else if (before->state[taken[i]] == OFFERED)
+            sched_offer(s, taken[i]);
+    }
+    free(taken);
+    return 0;
+}
+
 void sched_release(struct sched *s)
 {
     free(s->state);

@@ -121,6 +121,10 @@ enum sched_end_class sched_class(enum cairn_outcome outcome);
 int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *outcome,
                sched_skip_fn *skipped, void *context, struct cairn_error *error);
 void sched_release(struct sched *sched);
+/* `sched` has just been begun with the outcomes that there are, of a graph that has more
+ * tasks behind the `n` of `before`, without services: what runs, is offered or waits for
+ * its retry there does so here, too. `before` is to be released. CAIRN_ENOMEM. */
+int sched_go_on(struct sched *sched, const struct sched *before, uint32_t n);
 /* Changes what may start; costs one look at every task. What is held and not allowed
  * any more is shelved: its retry is off. */
 void sched_allow(struct sched *sched, uint8_t kinds);

@@ -1107,6 +1107,42 @@ static struct change state_to_start_from(const struct situation *s,
     return change;
 }
 
+int situation_extend(struct situation *s, struct cairn_workflow *w, struct buf *encoded,
+                     struct cairn_error *error)
+{
+    struct present *p = &s->present;
+    uint32_t before = s->decisions.n, n = w->graph.n_tasks;
+    buf_release(&p->encoded);
+    p->encoded = *encoded;
+    *encoded = BUF_INIT;
+    int rc = sha256_of(p->encoded.data, p->encoded.size, &p->digest, error);
+    w->digest = p->digest;
+    w->digested = !rc;
+    if (!rc)
+        rc = states_extend(&p->states, n, error);
+    if (rc)
+        return rc;
+    if (decisions_extend(&s->decisions, &w->graph) ||
+        !array_extend(&p->old_task, before, n, sizeof *p->old_task) ||
+        !array_extend(&p->new_marks, before, n, sizeof *p->new_marks) ||
+        !array_extend(&p->new_attempts, before, n, sizeof *p->new_attempts) ||
+        !array_extend(&p->put_back, before, n, sizeof *p->put_back) ||
+        !array_extend(&p->rounds, before, n, sizeof *p->rounds) ||
+        !array_extend(&p->evidence, before, n, sizeof *p->evidence) ||
+        !array_extend(&p->which, before, n, sizeof *p->which) ||
+        !array_extend(&p->writer, before, n, sizeof *p->writer) ||
+        !array_extend(&p->first_maker, before + 1, n + 1, sizeof *p->first_maker) ||
+        !array_extend(&p->reused, before, n, sizeof *p->reused) ||
+        !array_extend(&p->nearest, before, n, sizeof *p->nearest))
+        return error_nomem(error);
+    for (uint32_t task = before; task < n; task++) {
+        p->old_task[task] = NODE_NONE;
+        if (p->first_maker)
+            p->first_maker[task + 1] = p->first_maker[before];
+    }
+    return 0;
+}
+
 int situation_states(const struct situation *s, const struct cairn_workflow *w,
                      struct states *states, struct cairn_error *error)
 {

@@ -123,14 +123,14 @@ struct naming {
     struct cairn_error *error;
 };
 
-static int add_name(struct naming *naming, struct str name)
+int added_names_note(struct added_names *names, struct str name,
+                     struct cairn_error *error)
 {
-    struct added_names *names = naming->names;
     if (map_get(&names->map, name) != MAP_NONE)
         return 0;
     struct str key = arena_str(&names->arena, name);
     if (names->arena.failed || map_add(&names->map, key, 0, NULL) < 0)
-        return error_nomem(naming->error);
+        return error_nomem(error);
     return 0;
 }
 
@@ -216,7 +216,7 @@ static int name_tasks(void *context, const struct command_row *row)
         if (!key.ptr)
             rc = error_nomem(naming->error);
         else if (map_get(&naming->gone, key) == MAP_NONE)
-            rc = add_name(naming, names.at[i]);
+            rc = added_names_note(naming->names, names.at[i], naming->error);
     }
     arena_release(&arena);
     return rc;
@@ -340,4 +340,131 @@ int addition_text(struct cairn_store *store, uint64_t run, uint64_t id,
     }
     buf_release(&data);
     return rc;
+}
+
+/* ---- Those that a text names ---- */
+
+struct named_additions {
+    struct cairn_store *store;
+    uint64_t run, before;
+    struct map seen; /* words, views of the text */
+    uint64_t *at;
+    size_t n, room;
+    struct cairn_error *error;
+};
+
+static int look_up(struct named_additions *named, struct str word)
+{
+    uint64_t id = 0;
+    if (!word.len || word.len > LIMIT_ID_BYTES ||
+        map_get(&named->seen, word) != MAP_NONE)
+        return 0;
+    if (map_add(&named->seen, word, 0, NULL) < 0)
+        return error_nomem(named->error);
+    int rc = added_name_find(named->store, named->run, word, &id, named->error);
+    if (rc || !id || (named->before && id >= named->before))
+        return rc;
+    uint64_t *at = array_room(named->at, named->n, &named->room, sizeof *at);
+    if (!at)
+        return error_nomem(named->error);
+    named->at = at;
+    at[named->n++] = id;
+    return 0;
+}
+
+static bool is_of_id(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+           c == '_' || c == '-';
+}
+
+/* Every word that can be the name of a task, and those with dots in them, too. */
+static int look_up_words(struct named_additions *named, struct str text)
+{
+    int rc = 0;
+    for (size_t i = 0; i < text.len && !rc;) {
+        size_t whole = i, part = i;
+        for (; i < text.len && !rc && (is_of_id(text.ptr[i]) || text.ptr[i] == '.');
+             i++)
+            if (text.ptr[i] == '.') {
+                rc = look_up(named, (struct str){text.ptr + part, i - part});
+                part = i + 1;
+            }
+        if (!rc)
+            rc = look_up(named, (struct str){text.ptr + part, i - part});
+        if (!rc && part > whole)
+            rc = look_up(named, (struct str){text.ptr + whole, i - whole});
+        i++;
+    }
+    return rc;
+}
+
+static int by_number(const void *x, const void *y)
+{
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* What is in the text and not in the index, or by another one there. */
+static int leave_out_withdrawn(const struct named_additions *named,
+                               struct addition *one)
+{
+    struct arena arena = ARENA_INIT;
+    struct name_list names;
+    uint64_t id;
+    int rc = addition_tasks(one, &arena, &names, named->error);
+    for (size_t i = 0; !rc && i < names.n; i++) {
+        rc = added_name_find(named->store, named->run, names.at[i], &id, named->error);
+        if (!rc && id != one->id && addition_withdraw(one, names.at[i], 0))
+            rc = error_nomem(named->error);
+    }
+    arena_release(&arena);
+    return rc;
+}
+
+static int load_named(const struct named_additions *named, struct addition *all,
+                      size_t *n)
+{
+    int rc = 0;
+    for (size_t i = 0; i < named->n && !rc; i++) {
+        struct buf text = BUF_INIT;
+        if (i && named->at[i] == named->at[i - 1])
+            continue;
+        rc = addition_text(named->store, named->run, named->at[i], &text, named->error);
+        if (!rc &&
+            addition_init(&all[(*n)++], "addition", buf_view(&text), named->at[i]))
+            rc = error_nomem(named->error);
+        if (!rc)
+            rc = leave_out_withdrawn(named, &all[*n - 1]);
+        buf_release(&text);
+    }
+    return rc;
+}
+
+int additions_named(struct cairn_store *store, uint64_t run, struct str text,
+                    uint64_t before, struct addition **out, size_t *n,
+                    struct cairn_error *error)
+{
+    struct named_additions named = {
+        .store = store, .run = run, .before = before, .error = error};
+    struct addition *all = NULL;
+    size_t count = 0;
+    int rc = look_up_words(&named, text);
+    if (!rc) {
+        all = calloc(named.n + 1, sizeof *all);
+        rc = all ? 0 : error_nomem(error);
+    }
+    if (!rc && named.n)
+        qsort(named.at, named.n, sizeof *named.at, by_number);
+    if (!rc)
+        rc = load_named(&named, all, &count);
+    free(named.at);
+    map_release(&named.seen);
+    if (rc) {
+        additions_free(all, all ? count : 0);
+        return rc;
+    }
+    *out = all;
+    *n = count;
+    return 0;
 }

@@ -38,6 +38,13 @@ int addition_names(struct str text, struct arena *arena, struct name_list *names
 int addition_tasks(const struct addition *addition, struct arena *arena,
                    struct name_list *names, struct cairn_error *error);
 
+/* Those of which the text names a task, as far as they are in the index (below), in their
+ * order, without what was withdrawn, and with room for one more; of a text that is stored
+ * already those `before` its number, else 0. The caller frees them. */
+int additions_named(struct cairn_store *store, uint64_t run, struct str text,
+                    uint64_t before, struct addition **out, size_t *n,
+                    struct cairn_error *error);
+
 /* ---- What an addition is checked by, without all those before it ----
  *
  * Settings of the store: `added.RUN.NAME` has the number of the addition that has the
@@ -80,6 +87,9 @@ struct added_names {
 };
 int added_names_load(struct added_names *names, struct cairn_store *store,
                      uint64_t workflow, struct cairn_error *error);
+/* One more. */
+int added_names_note(struct added_names *names, struct str name,
+                     struct cairn_error *error);
 /* Whether a task of this id is one of them, or a member of one. */
 bool added_names_have(const struct added_names *names, struct str id);
 /* Also after an error. */

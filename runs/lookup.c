@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+enum { ANSWERS = 8 };
+
 void lookup_release(struct lookup *l)
 {
     free(l->results);
@@ -13,6 +15,15 @@ void lookup_release(struct lookup *l)
     file_digests_release(&l->digests);
     arena_release(&l->arena);
     *l = (struct lookup){0};
+}
+
+int lookup_extend(struct lookup *l, uint32_t before)
+{
+    for (uint32_t i = 0; i < l->n_answers && i < ANSWERS; i++)
+        l->answers[i].def = NODE_NONE; /* they point into the graph that it was */
+    return array_extend(&l->results, before, l->graph->n_tasks, sizeof *l->results)
+               ? 0
+               : CAIRN_ENOMEM;
 }
 
 static int make_room(struct lookup *l, struct cairn_error *error)
@@ -33,8 +44,6 @@ static int keep_result(struct lookup *l, uint32_t task, struct str encoded,
         l->results[task] = result;
     return rc;
 }
-
-enum { ANSWERS = 8 };
 
 /* A member of the group has another result by now. */
 static void forget_answers(struct lookup *l, uint32_t task)

@@ -40,6 +40,8 @@ struct lookup {
 };
 
 void lookup_release(struct lookup *lookup);
+/* The graph has more tasks than the `before` that it had. CAIRN_ENOMEM. */
+int lookup_extend(struct lookup *lookup, uint32_t before);
 /* Remembers the result of an attempt that has just completed. */
 int lookup_put(struct lookup *lookup, uint32_t task, struct str encoded,
                struct cairn_error *error);

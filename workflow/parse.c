@@ -678,7 +678,7 @@ int definition_parse(struct str text, const struct parse_options *options,
     else if (rc && options->mistakes && options->mistakes->n < MISTAKES)
         parse_go_on(&p, rc);
     if (!rc)
-        rc = keep_messages(&p) ?: keep_files(&p) ?: definition_prepare(out, error);
+        rc = keep_messages(&p) ?: keep_files(&p) ?: definition_prepare(out, 0, error);
     out->n_extended = p.n_extended;
     out->value_bytes = p.value_bytes;
     buf_release(&p.warnings);

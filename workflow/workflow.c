@@ -2,6 +2,8 @@
 /* Loading workflows, and looking at them: the public calls. */
 #include "workflow/workflow.h"
 
+#include "graph/definition_codec.h"
+
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/memory.h"
@@ -385,6 +387,36 @@ void workflow_take_additions(struct cairn_workflow *w, uint64_t run,
     w->added_run = run;
 }
 
+int workflow_take_addition(struct cairn_workflow *w, uint64_t run,
+                           struct addition *addition)
+{
+    struct addition *all = realloc(w->additions, (w->n_additions + 2) * sizeof *all);
+    if (!all)
+        return CAIRN_ENOMEM;
+    w->additions = all;
+    all[w->n_additions++] = *addition;
+    *addition = (struct addition){0};
+    w->added_run = run;
+    return 0;
+}
+
+int workflow_parse_with(const struct cairn_workflow *w, struct addition *additions,
+                        size_t n, struct definition *out, struct cairn_error *error)
+{
+    struct cairn_workflow part = *w;
+    part.additions = additions;
+    part.n_additions = n;
+    part.n_checked = n - 1;
+    return parse_source(&part, &w->definition, NULL, out, error);
+}
+
+int workflow_append(struct cairn_workflow *w, const struct definition *from,
+                    uint32_t first, struct cairn_error *error)
+{
+    int rc = definition_append(&w->definition, from, first, error);
+    return rc ? rc : workflow_rebuild(w, error);
+}
+
 int workflow_rebuild(struct cairn_workflow *w, struct cairn_error *error)
 {
     struct graph graph;
@@ -403,7 +435,7 @@ int cairn_workflow_compile(struct cairn_workflow *w, struct cairn_error *error)
     if (w->compiled)
         return 0;
     /* A loaded one has been prepared by the parser. */
-    int rc = w->name ? 0 : definition_prepare(&w->definition, error);
+    int rc = w->name ? 0 : definition_prepare(&w->definition, 0, error);
     if (!rc)
         rc = graph_build(&w->graph, &w->definition, error);
     w->compiled = !rc;

@@ -53,6 +53,20 @@ int workflow_reparse(struct cairn_workflow *workflow, const struct definition *r
 /* Takes the list of what was added to a run: for the next parsing. */
 void workflow_take_additions(struct cairn_workflow *workflow, uint64_t run,
                              struct addition *additions, size_t n);
+/* One more, which the workflow takes; of a run without any, or the same. CAIRN_ENOMEM. */
+int workflow_take_addition(struct cairn_workflow *workflow, uint64_t run,
+                           struct addition *addition);
+/* Parses the source with these additions alone, of which all but the last one were parsed
+ * before: the last tasks of `out` are those of the last one. The workflow itself stays as
+ * it is. `out` is initialised here and released on failure. */
+int workflow_parse_with(const struct cairn_workflow *workflow,
+                        struct addition *additions, size_t n, struct definition *out,
+                        struct cairn_error *error);
+/* Appends these tasks to the workflow (definition_append): the tasks that it has keep their
+ * numbers, and the texts and task_defs that anybody holds stay where they are; nodes of
+ * groups get others. */
+int workflow_append(struct cairn_workflow *workflow, const struct definition *from,
+                    uint32_t first, struct cairn_error *error);
 /* With copies of both; additions_free frees it, also after CAIRN_ENOMEM. */
 int addition_init(struct addition *addition, const char *name, struct str text,
                   uint64_t id);

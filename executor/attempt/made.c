@@ -51,6 +51,14 @@ static bool is_wanted(const struct engine *e)
            options->check_outputs != CAIRN_OUTPUTS_EXIST;
 }
 
+void made_extend(struct engine *e)
+{
+    if (!e->made || e->made->wanted || !is_wanted(e))
+        return;
+    made_release(e->made);
+    e->made = NULL;
+}
+
 /* NULL: out of memory. */
 static struct made_files *open_made(struct engine *e)
 {

@@ -13,6 +13,8 @@ void made_note(struct engine *e, const struct ending *ending,
 /* The inputs of an attempt that is to start, as they were looked at for it. 0, or
  * CAIRN_ECHANGED and why. Reads results that were stored before, no files. */
 int made_check_inputs(struct engine *e, const struct job *job, struct buf *why);
+/* There are more tasks: what nobody wanted before may be wanted now. */
+void made_extend(struct engine *e);
 /* NULL is allowed. */
 void made_release(struct made_files *made);
 

@@ -40,6 +40,7 @@ int environments_read(struct environments *es, const struct definition *definiti
     *es = (struct environments){.definition = definition, .arena = arena};
     es->inherited = arena_take(arena, (size_t)n + 1, sizeof(char *));
     es->of_def = arena_take(arena, definition->n_defs, sizeof *es->of_def);
+    es->room = definition->n_defs;
     for (uint32_t i = 0; i < n && !arena->failed; i++)
         if (strncmp(environ[i], "CAIRN_", 6) != 0)
             es->inherited[es->n++] = arena_text(arena, str_of(environ[i]));
@@ -47,6 +48,20 @@ int environments_read(struct environments *es, const struct definition *definiti
         return error_nomem(error);
     const char *path = value_of(es->inherited, es->n, STR("PATH"));
     es->direct = path && direct_shell(path);
+    return 0;
+}
+
+int environments_extend(struct environments *es, uint32_t before)
+{
+    uint32_t n = es->definition->n_defs;
+    if (n <= es->room || !es->of_def) /* or it starts no processes */
+        return 0;
+    struct environment *more = arena_take(es->arena, 2 * (size_t)n, sizeof *more);
+    if (!more)
+        return CAIRN_ENOMEM;
+    memcpy(more, es->of_def, before * sizeof *more);
+    es->of_def = more;
+    es->room = 2 * n;
     return 0;
 }
 

@@ -27,12 +27,15 @@ struct environments {
     uint32_t n;
     bool direct;                /* sh only starts the command of plain words */
     struct environment *of_def; /* [n_defs] */
+    uint32_t room;              /* of it */
 };
 
 /* Copies the environment of this process. Definition and arena must outlive it. */
 int environments_read(struct environments *environments,
                       const struct definition *definition, struct arena *arena,
                       struct cairn_error *error);
+/* The definition has more task_defs than the `before`. CAIRN_ENOMEM. */
+int environments_extend(struct environments *environments, uint32_t before);
 /* Made once for each task_def. NULL: out of memory. */
 struct environment *environment_of(struct environments *environments,
                                    const struct task_def *def);

@@ -127,6 +127,14 @@ static struct before *open_before(struct engine *e)
     return NULL;
 }
 
+int before_extend(struct engine *e, uint32_t before)
+{
+    return !e->before || array_extend(&e->before->looked, before,
+                                      e->request.graph->n_tasks, sizeof(bool))
+               ? 0
+               : CAIRN_ENOMEM;
+}
+
 void before_look(struct engine *e, uint32_t task, uint32_t attempt)
 {
     const struct graph *g = e->request.graph;

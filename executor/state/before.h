@@ -16,6 +16,8 @@ void before_look(struct engine *e, uint32_t task, uint32_t attempt);
 bool before_has(const struct engine *e, uint32_t task, struct str place);
 /* What is stored of a file by now. */
 void before_note(struct engine *e, const struct made_row *row);
+/* The graph has more tasks than the `before`. CAIRN_ENOMEM. */
+int before_extend(struct engine *e, uint32_t before);
 /* NULL is allowed. */
 void before_release(struct before *before);
 

@@ -428,12 +428,22 @@ static int mark_commands(struct engine *e, struct cairn_error *error)
                                      turn->last_command, error);
 }
 
+/* A full record, since those that follow count the tasks by it. */
+static int put_extended(struct engine *e, struct cairn_error *error)
+{
+    if (!e->run.grown)
+        return 0;
+    e->saving.stream.graph = e->run.row.graph;
+    return owned_run_put_extended(e, error) ?: saving_put_full(e, error);
+}
+
 /* Intents first: while saving failed, an attempt may have started and ended unsaved,
  * and then its ending replaces the row of its intent. */
 static int put_turn(struct engine *e, struct cairn_error *error)
 {
     uint64_t turn;
-    int rc = store_next_turn(e->request.store, e->run.row.run, &turn, error);
+    int rc = store_next_turn(e->request.store, e->run.row.run, &turn, error)
+                 ?: put_extended(e, error);
     for (uint32_t i = 0; i < e->turn.intents.n && !rc; i++)
         rc = put_intent(e, &e->turn.intents.at[i], turn, error);
     for (uint32_t i = 0, end; i < e->turn.n_endings && !rc; i = end) {
@@ -458,6 +468,7 @@ static void finish_turn(struct engine *e)
 {
     turn_act(e, true);
     turn_forget(e);
+    owned_run_note_extended(e);
     let_go_of_content(e);
     jobs_set_unsaved(e, 0);
 }

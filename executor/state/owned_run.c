@@ -117,6 +117,7 @@ void owned_run_release(struct engine *e)
         store_unbind_thread(e->request.store);
     if (e->run.lock_offset)
         owner_release(e->request.store, e->run.lock_offset);
+    added_names_release(&e->run.former);
     arena_release(&e->run.arena);
 }
 
@@ -287,6 +288,59 @@ int owned_run_put_row(struct engine *e, struct cairn_error *error)
     if (!rc && e->run.row.file.len)
         rc = moved_store_note(e->request.store, error);
     return rc;
+}
+
+int owned_run_had_task(struct engine *e, struct str name, struct cairn_error *error)
+{
+    struct owned_run *run = &e->run;
+    int rc = 0;
+    while (run->n_former + 1 < run->row.gen && !rc) {
+        struct definition then;
+        struct graph graph;
+        rc = generation_load(e->request.store, &run->row, run->n_former + 1, &then,
+                             &graph, error);
+        if (rc)
+            break;
+        for (uint32_t i = 0; i < then.n_defs && !rc; i++)
+            rc = added_names_note(&run->former, then.defs[i].id, error);
+        graph_release(&graph);
+        definition_release(&then);
+        run->n_former++;
+    }
+    return rc ? rc : added_names_have(&run->former, name);
+}
+
+int owned_run_extend(struct engine *e, struct cairn_error *error)
+{
+    struct buf encoded = BUF_INIT;
+    int rc = definition_encode(&e->request.workflow->definition, &encoded, error);
+    if (!rc)
+        rc = situation_extend(&e->run.situation, e->request.workflow, &encoded, error);
+    buf_release(&encoded);
+    if (!e->run.grown)
+        e->run.grown_from = e->run.row.graph;
+    e->run.grown = true;
+    e->run.row.graph = e->run.situation.present.digest;
+    e->run.row.tasks = e->request.graph->n_tasks;
+    return rc;
+}
+
+int owned_run_put_extended(struct engine *e, struct cairn_error *error)
+{
+    struct cairn_store *store = e->request.store;
+    const struct run_row *row = &e->run.row;
+    struct digest digest;
+    return store_put_object_after(store, buf_view(&e->run.situation.present.encoded),
+                                  &e->run.grown_from, &digest, error)
+           ?: store_put_run_graph(store, row->run, row->gen, &row->graph, error)
+           ?: store_set_run(store, row, error);
+}
+
+void owned_run_note_extended(struct engine *e)
+{
+    if (e->run.grown)
+        buf_release(&e->run.situation.present.encoded);
+    e->run.grown = false;
 }
 
 int owned_run_put_parent(struct engine *e, struct cairn_error *error)

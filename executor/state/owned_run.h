@@ -6,6 +6,7 @@
 #define EXECUTOR_STATE_OWNED_RUN_H
 
 #include "plan/situation.h"
+#include "runs/additions.h"
 #include "storage/rows_run.h"
 
 struct engine;
@@ -22,6 +23,10 @@ struct owned_run {
     bool lost;         /* its store is not at its path any more */
     int64_t looked_ns; /* for that, last; loop_now_ns */
     bool orderly;      /* ended, and all stored: nothing in the live directory counts */
+    bool grown; /* tasks were added, and the run's row and graph are not stored yet; */
+    struct digest grown_from;  /* the graph that is */
+    struct added_names former; /* of tasks in earlier generations, once asked for */
+    uint32_t n_former;         /* of so many */
     struct arena arena;
 };
 
@@ -36,6 +41,16 @@ int owned_run_take_row(struct engine *e, struct cairn_error *error);
 void owned_run_keep_recorded_row(struct engine *e);
 /* Stores the row and the definition; inside a transaction. */
 int owned_run_put_row(struct engine *e, struct cairn_error *error);
+/* 1: a task of that name was in the run before it had the definition that it has; 0; or
+ * an error. Reads each earlier generation once. */
+int owned_run_had_task(struct engine *e, struct str name, struct cairn_error *error);
+/* The workflow has more tasks, in the same generation: those that there were have the
+ * numbers that they had. */
+int owned_run_extend(struct engine *e, struct cairn_error *error);
+/* Stores that; inside a transaction, before anything that names one of them. */
+int owned_run_put_extended(struct engine *e, struct cairn_error *error);
+/* It is committed. */
+void owned_run_note_extended(struct engine *e);
 /* In which attempt of another run it goes on, if in any; inside a transaction. */
 int owned_run_put_parent(struct engine *e, struct cairn_error *error);
 /* An attempt of the last owner was found to be still alive. */

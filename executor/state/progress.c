@@ -137,13 +137,13 @@ static int note_makers(struct engine *e, struct cairn_error *error)
     return 0;
 }
 
-/* Which tasks' results are asked for by others. */
-static int note_referred(struct engine *e, struct cairn_error *error)
+/* Which tasks' results are asked for by others: by the task_defs from `first` on. */
+static int note_referred(struct engine *e, uint32_t first, struct cairn_error *error)
 {
     const struct definition *d = e->request.graph->definition;
     struct arena scratch = ARENA_INIT;
     int rc = 0;
-    for (uint32_t i = 0; i < d->n_defs && !rc; i++) {
+    for (uint32_t i = first; i < d->n_defs && !rc; i++) {
         uint32_t *defs;
         if (!may_ask_for_values(d, &d->defs[i]))
             continue;
@@ -271,7 +271,7 @@ int progress_open(struct engine *e, struct skip_list *early, struct cairn_error 
         rc = use_past_durations(e, error);
     if (!rc)
         rc = open_scheduling(e, early, error)
-             ?: note_referred(e, error)
+             ?: note_referred(e, 0, error)
              ?: note_makers(e, error);
     if (!rc && e->request.retries)
         rc = take_retries(e, e->request.retries, error);
@@ -283,6 +283,79 @@ int progress_open(struct engine *e, struct skip_list *early, struct cairn_error 
                                 .digests = FILE_DIGESTS_INIT,
                                 .stop = stop ? &stop->count : NULL};
     return !rc && e->broken ? error_nomem(error) : rc;
+}
+
+/* Those that will not run, because of what has ended, are one ending. */
+static int settle_early(struct engine *e, const struct skip_list *early,
+                        struct cairn_error *error)
+{
+    const struct graph *g = e->request.graph;
+    const struct skip *first = early->at;
+    const struct intent none = {.task = early->n ? first->task : 0,
+                                .intent_ns = loop_utc_ns(e)};
+    struct ending *ending = early->n ? turn_draft_ending(e, &none, error) : NULL;
+    if (!early->n || !ending)
+        return early->n ? CAIRN_ENOMEM : 0;
+    ending->row.outcome = first->outcome;
+    ending->row.ended_ns = none.intent_ns;
+    ending->final = ending->settled = true;
+    ending->change = (struct change){.task = first->task, .outcome = first->outcome};
+    if (first->cause != NODE_NONE)
+        buf_format(&ending->text, "%s did not complete", g->id[first->cause]);
+    for (uint32_t i = 1; i < early->n; i++) {
+        struct skip *at = array_room(ending->skipped.at, ending->skipped.n,
+                                     &ending->skipped.capacity, sizeof *at);
+        if (!at) {
+            ending_release(ending);
+            return error_nomem(error);
+        }
+        ending->skipped.at = at;
+        at[ending->skipped.n++] = early->at[i];
+    }
+    turn_add_ending(e, ending);
+    return 0;
+}
+
+/* Where rounds are counted, those of the new ones are, too. */
+static bool extend_rounds(struct progress *p, const struct graph *g, uint32_t before,
+                          uint32_t defs)
+{
+    bool any = p->rounds;
+    for (uint32_t i = defs; i < g->definition->n_defs && !any; i++)
+        any = g->definition->defs[i].repeat.max;
+    if (any && !p->rounds)
+        p->rounds = calloc(before + 1, sizeof *p->rounds);
+    return !any || (p->rounds &&
+                    array_extend(&p->rounds, before, g->n_tasks, sizeof *p->rounds));
+}
+
+int progress_extend(struct engine *e, uint32_t before, uint32_t defs,
+                    struct cairn_error *error)
+{
+    struct progress *p = &e->progress;
+    const struct graph *g = e->request.graph;
+    struct sched former = p->sched;
+    struct skip_list early = {0};
+    if (!array_extend(&p->failures, before, g->n_tasks, sizeof *p->failures) ||
+        !array_extend(&p->due_ns, before, g->n_tasks, sizeof *p->due_ns) ||
+        !array_extend(&p->referred, defs, g->definition->n_defs, sizeof(bool)) ||
+        !extend_rounds(p, g, before, defs) || lookup_extend(&p->lookup, before))
+        return error_nomem(error);
+    int rc =
+        states_extend(&p->states, g->n_tasks, error) ?: note_referred(e, defs, error);
+    if (rc)
+        return rc;
+    p->sched = (struct sched){0};
+    rc = open_scheduling(e, &early, error);
+    if (!rc && sched_go_on(&p->sched, &former, before))
+        rc = error_nomem(error);
+    sched_release(&former);
+    if (!rc && early.n)
+        audit_skips(e, &early);
+    if (!rc)
+        rc = settle_early(e, &early, error);
+    free(early.at);
+    return rc;
 }
 
 int progress_copy_recorded(struct engine *e, struct cairn_error *error)

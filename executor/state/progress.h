@@ -44,6 +44,10 @@ uint32_t progress_memory(const struct engine *e);
 int progress_open(struct engine *e, struct skip_list *early, struct cairn_error *error);
 /* Nothing is to be done: the states as they are recorded. */
 int progress_copy_recorded(struct engine *e, struct cairn_error *error);
+/* The graph has more tasks than the `before` of so many task_defs. What is known of them
+ * from the start is added to the turn. */
+int progress_extend(struct engine *e, uint32_t before, uint32_t defs,
+                    struct cairn_error *error);
 void progress_release(struct engine *e);
 /* For the engine that opens the run again: progress_open takes them from the request.
  */

@@ -91,6 +91,14 @@ int turn_open(struct engine *e, struct cairn_error *error)
     return 0;
 }
 
+int turn_extend(struct engine *e, uint32_t before)
+{
+    return array_extend(&e->turn.attempts, before, e->request.graph->n_tasks,
+                        sizeof *e->turn.attempts)
+               ? 0
+               : CAIRN_ENOMEM;
+}
+
 uint32_t turn_next_attempt(struct engine *e, uint32_t task)
 {
     return ++e->turn.attempts[task];

@@ -152,6 +152,8 @@ struct turn {
 };
 
 int turn_open(struct engine *e, struct cairn_error *error);
+/* The graph has more tasks than the `before`. CAIRN_ENOMEM. */
+int turn_extend(struct engine *e, uint32_t before);
 uint32_t turn_next_attempt(struct engine *e, uint32_t task);
 /* The newest attempt was not begun after all. */
 void turn_take_back_attempt(struct engine *e, uint32_t task);

@@ -290,10 +290,16 @@ exits 0 cairn add "$live" live.yaml
 says "2 tasks added to run $live, which goes on with them" 'the owner has taken them'
 exits 0 cairn add "$live" live.yaml --json
 is "$(json_get .same) $(json_get .live)" 'true true' 'the same text again to a live run'
+ok 'what can run does so beside what runs' wait_for 10 grep -q new ran
+echo 'tasks: {next: {needs: new, run: echo next >>ran}}' >next.yaml
+exits 0 cairn add "$live" next.yaml
+ok 'also what needs an added one' wait_for 10 grep -q next ran
 touch go
 wait $pid
 is "$?" 0 'it completes'
-is "$(ran)" 'after late new slow ' 'with all of them, each once'
+is "$(ran)" 'after late new next slow ' 'with all of them, each once'
+exits 0 cairn resume "$live"
+says 'nothing to do' 'a resume finds them as they are'
 ok 'it says why' grep -q "tasks were added: run $live continues" log
 cat >t.yaml <<'END'
 name: t
@@ -310,6 +316,37 @@ END
 rm -f ran
 exits 0 cairn run t.yaml
 is "$(ran)" 'part1 part2 part3 split ' 'a task adds to its own run'
+
+# ---- A name that the run had before ----
+cat >former.yaml <<'END'
+name: former
+tasks: {x: {once: true, run: echo x >>ran}, a: {run: "true"}}
+END
+rm -f ran held go
+exits 0 cairn run former.yaml
+live=$(sed -n 's/^run \([0-9]*\) of former.*/\1/p' err)
+cat >former.yaml <<'END'
+name: former
+tasks: {a: {run: "true"}, h: {run: "touch held; while [ ! -e go ]; do sleep 0.02; done"}}
+END
+cairn resume "$live" >log 2>&1 &
+pid=$!
+ok 'it runs' wait_for 10 test -e held
+echo 'tasks: {x: {once: true, run: echo x >>ran}}' >x.yaml
+exits 0 cairn add "$live" x.yaml
+# By several at once, to a live run.
+for i in 1 2 3 4 5 6; do
+    echo "tasks: {m$i: {run: echo m$i >>ran}}" >"m.$i"
+    { cairn add "$live" "m.$i" >"said.$i" 2>&1 && echo added >>"said.$i"; } &
+done
+ok 'six add at once' wait_for 30 sh -c 'test "$(cat said.* | grep -c ^added$)" = 6'
+touch go
+wait "$pid"
+is "$?" 8 'what must not run twice is asked about'
+is "$(ran)" 'm1 m2 m3 m4 m5 m6 x ' 'and has not run again; each of the others has run once'
+exits 0 cairn resolve "$live" x "done"
+exits 0 cairn checkpoint verify
+rm -f said.*
 
 # A run that completes without what was added at its end.
 printf 'name: e\ntasks: {a: {run: "true"}}\nfinally: {last: {run: "cairn add $CAIRN_RUN live.yaml"}}\n' >e.yaml

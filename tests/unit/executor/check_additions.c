@@ -2,8 +2,9 @@
 /* make: wrap=store_begin,additions_load,generation_load */
 /* Tasks are added while somebody else adds some: just before the first one writes, so
  * that it has parsed them without the others' (wrap above). And what is taken without
- * reading all additions before it is what would be taken with them. A live run that is
- * added to reads each of its generations once. */
+ * reading all additions before it is what would be taken with them. The owner of a live
+ * run takes what is added behind what it has, with the same end as if all of it had been
+ * there before. */
 #include "tests/support/engine.h"
 
 #include "runs/additions.h"
@@ -247,44 +248,155 @@ int __wrap_generation_load(struct cairn_store *store, const struct run_row *row,
     return __real_generation_load(store, row, gen, definition, graph, wrong);
 }
 
+/* What another thread adds to the run while it waits for `hold`, and whether each was
+ * taken. */
+struct live_texts {
+    char text[LIVE][400];
+    int rc[LIVE];
+    bool completed;
+};
+
 static void *add_one_by_one(void *context)
 {
-    char text[100];
+    struct live_texts *texts = context;
     struct cairn_error wrong = {0};
     struct cairn_store *store;
     struct cairn_store_options options = {.path = ".cairn"};
-    int rc = cairn_store_open(&store, &options, &wrong);
-    for (int i = 0; i < LIVE && !rc; i++) {
-        snprintf(text, sizeof text, "tasks: {t%d: {run: 'echo %d >>log'}}", i, i);
-        struct cairn_addition addition = {.text = text, .length = strlen(text)};
-        while ((rc = cairn_add(store, 1, &addition, NULL, &wrong)) == CAIRN_ENOTFOUND)
+    if (cairn_store_open(&store, &options, &wrong))
+        return NULL;
+    for (int i = 0; i < LIVE; i++) {
+        struct cairn_addition addition = {.text = texts->text[i],
+                                          .length = strlen(texts->text[i])};
+        while ((texts->rc[i] = cairn_add(store, 1, &addition, NULL, &wrong)) ==
+               CAIRN_ENOTFOUND)
             sched_yield(); /* the run has not begun yet */
     }
-    if (!rc)
+    int rc = CAIRN_EUSAGE; /* until it is offered */
+    for (int tries = 0; rc && tries < 1000; tries++) {
         rc = cairn_complete(store, 1, "hold", NULL, NULL, 0, &wrong);
+        if (rc)
+            usleep(10000);
+    }
     cairn_store_close(store);
-    *(int *)context = rc;
+    texts->completed = rc == 0;
     return NULL;
 }
 
-START_TEST(each_generation_is_read_once)
+static void count_openings(void *context, const struct cairn_event *event)
 {
-    struct cairn_store *store = open_store();
+    *(int *)context += event->kind == CAIRN_EVENT_RUN_STARTED;
+}
+
+/* How often its owner opened the run. */
+static int run_live(struct cairn_store *store, struct live_texts *texts)
+{
+    int openings = 0;
+    struct cairn_run_options options = {.observe = count_openings,
+                                        .observe_context = &openings};
     struct cairn_run_result result = {0};
     struct cairn_workflow *w;
     pthread_t thread;
-    int rc = 0;
-    put_file("w.yaml", "name: w\ntasks: {a: {run: 'true'}, hold: {external: wait}}\n");
     good(cairn_workflow_load(&w, "w.yaml", NULL, 0, &error));
-    generations = 0;
-    ck_assert_int_eq(pthread_create(&thread, NULL, add_one_by_one, &rc), 0);
-    good(cairn_run(w, store, NULL, &result, &error));
+    ck_assert_int_eq(pthread_create(&thread, NULL, add_one_by_one, texts), 0);
+    good(cairn_run(w, store, &options, &result, &error));
     pthread_join(thread, NULL);
-    ck_assert_int_eq(rc, 0);
-    ck_assert_int_eq(result.exit_status, 0);
-    ck_assert_int_eq(lines("log"), LIVE);
-    ck_assert_int_le(generations, 3 * LIVE);
+    ck_assert(texts->completed);
     cairn_workflow_free(w);
+    return openings;
+}
+
+/* The same run, from its file with all that was added. */
+static struct cairn_run_result resume_live(struct cairn_store *store)
+{
+    struct cairn_run_options options = {.start = CAIRN_START_RESUME, .run = 1};
+    struct cairn_run_result result = {0};
+    struct cairn_workflow *w;
+    good(cairn_workflow_load(&w, "w.yaml", NULL, 0, &error));
+    good(cairn_run(w, store, &options, &result, &error));
+    cairn_workflow_free(w);
+    return result;
+}
+
+/* The owner has each addition behind what it has: it opens the run once, and reads no
+ * generation; and what it has made of all of them is the very definition that the file
+ * and they have. */
+START_TEST(taken_in_place)
+{
+    static struct live_texts texts;
+    struct cairn_store *store = open_store();
+    put_file("w.yaml", "name: w\ntasks: {a: {run: 'true'}, hold: {external: wait}}\n"
+                       "finally: {last: {run: 'true'}}\n");
+    for (int i = 0; i < LIVE; i++) {
+        char needs[20] = "[]";
+        if (i % 2)
+            snprintf(needs, sizeof needs, "[t%d]", i - 1);
+        snprintf(texts.text[i], sizeof texts.text[i],
+                 "tasks: {t%d: {needs: %s, run: 'echo %d >>log'}}", i, needs, i);
+    }
+    generations = 0;
+    ck_assert_int_eq(run_live(store, &texts), 1);
+    ck_assert_int_eq(generations, 0);
+    for (int i = 0; i < LIVE; i++)
+        ck_assert_int_eq(texts.rc[i], 0);
+    ck_assert_int_eq(lines("log"), LIVE);
+    ck_assert(resume_live(store).nothing_to_do);
+    ck_assert_int_eq(sql("SELECT gen FROM run"), 1);
+    ck_assert_int_eq(sql("SELECT count(*) FROM run_graph"), 1);
+    cairn_store_close(store);
+}
+END_TEST
+
+struct outcomes_of {
+    struct buf text;
+};
+
+static int note_outcome(void *context, const struct cairn_task_info *info)
+{
+    struct outcomes_of *all = context;
+    buf_format(&all->text, "%s:%d ", info->id, (int)info->outcome);
+    return 0;
+}
+
+/* Whatever is added, also what the owner has to open the run again for: the same as
+ * where all of it was there when the run went on. */
+START_TEST(as_at_rest)
+{
+    static struct live_texts texts;
+    struct outcomes_of live = {BUF_INIT}, rest = {BUF_INIT};
+    put_file("w.yaml", "name: w\non_failure: continue\ntasks: {t0: {run: 'true'}, f: "
+                       "{run: 'false'}, g: {foreach: {n: "
+                       "[1, 2]}, run: 'true'}, hold: {external: wait}}\n"
+                       "finally: {last: {run: 'true'}}\n");
+    for (int i = 0; i < 97 * _i; i++)
+        random_below(2);
+    for (int i = 0; i < LIVE; i++)
+        if (i % 8 == 7)
+            snprintf(texts.text[i], sizeof texts.text[i],
+                     "tasks: {x%d: {needs: f, run: 'true'}, y%d: {needs: x%d, when: "
+                     "always, run: 'true'}}",
+                     i, i, i);
+        else
+            random_text(texts.text[i], sizeof texts.text[i]);
+    struct cairn_store *store = open_store();
+    run_live(store, &texts);
+    cairn_run_tasks(store, 1, note_outcome, &live, &error);
+    cairn_store_close(store);
+    remove_tree(".cairn");
+    store = open_store();
+    static struct live_texts none;
+    for (int i = 0; i < LIVE; i++)
+        snprintf(none.text[i], sizeof none.text[i], "- none");
+    run_live(store, &none);
+    for (int i = 0; i < LIVE; i++) {
+        struct cairn_addition addition = {.text = texts.text[i],
+                                          .length = strlen(texts.text[i])};
+        ck_assert_int_eq(cairn_add(store, 1, &addition, NULL, &error), texts.rc[i]);
+    }
+    resume_live(store);
+    cairn_run_tasks(store, 1, note_outcome, &rest, &error);
+    ck_assert_str_eq(live.text.data, rest.text.data);
+    buf_release(&live.text);
+    buf_release(&rest.text);
     cairn_store_close(store);
 }
 END_TEST
@@ -298,7 +410,8 @@ int main(void)
     tcase_add_test(tests, one_by_one_as_with_all);
     tcase_add_test(tests, all_are_read_once);
     tcase_add_test(tests, withdrawn_is_not_needed);
-    tcase_add_test(tests, each_generation_is_read_once);
+    tcase_add_test(tests, taken_in_place);
+    tcase_add_loop_test(tests, as_at_rest, 0, 10);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }

@@ -241,7 +241,7 @@ START_TEST(test_conditions)
         condition_fails("who == 3", "there is no foreach key `who`");
         condition_fails("params.x == 3", "there is no param `x`");
         condition_fails("day = 'mon'", "byte 5: `is equal` is written ==");
-        ck_assert_int_eq(definition_prepare(&definition, &error), 0);
+        ck_assert_int_eq(definition_prepare(&definition, 0, &error), 0);
     }
     task->condition = STR("tasks.fetch.outputs.rows > 3");
     struct scope early = {.definition = &definition, .def = task};
@@ -322,7 +322,7 @@ START_TEST(test_prepare)
     enum { TEXTS = sizeof texts / sizeof texts[0] };
     task->external = str_of(texts[TEXTS - 1]);
     for (int round = 0; round < 2; round++) {
-        ck_assert_int_eq(definition_prepare(&definition, &error), 0);
+        ck_assert_int_eq(definition_prepare(&definition, 0, &error), 0);
         ck_assert_uint_eq(definition.by_text.count, TEXTS + 1);
         for (size_t i = 0; i < TEXTS; i++)
             ck_assert_msg(definition_kept_text(&definition, str_of(texts[i]), false) !=
@@ -357,7 +357,7 @@ static void asks_for(const char *expected)
 START_TEST(test_values_of)
 {
     asks_for("fetch "); /* of the others only the status */
-    ck_assert_int_eq(definition_prepare(&definition, &error), 0);
+    ck_assert_int_eq(definition_prepare(&definition, 0, &error), 0);
     asks_for("fetch ");
     task->condition = STR("day == 'x'");
     task->n_argv = task->n_outputs = 0;
