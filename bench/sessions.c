@@ -2,6 +2,7 @@
 /* What checkpoints of debugging sessions cost.
  *
  *   sessions [ITEMS [CHECKPOINTS [MANY]]]        1000 500 100000
+ *   sessions make DIR CHECKPOINTS                 measures nothing: a store for web.mjs
  *
  * A board of ITEMS notes, of which one in a hundred changes before each of CHECKPOINTS
  * checkpoints; create and restore are one call each, every write synced. floor: a bare
@@ -348,8 +349,46 @@ static void measure_messages(const char *dir)
     cairn_store_close(store);
 }
 
+/* ---- A store to look at ---- */
+
+/* A session in DIR/.cairn whose checkpoints have twenty files, of which each changes
+ * one. */
+static void make_store(const char *dir, unsigned long n)
+{
+    char path[4200], text[100];
+    struct cairn_store *store = bench_store(dir, CAIRN_SYNC_OFF);
+    struct cairn_capture capture = {.message = text};
+    struct cairn_captured made;
+    snprintf(path, sizeof path, "%s/files", dir);
+    if (mkdir(path, 0777) != 0)
+        bench_fail(path, strerror(errno));
+    bench_check(cairn_session_start(store, "many", true, NULL, &error), "start",
+                &error);
+    bench_check(cairn_session_configure(store, NULL, "files", path, &error), "files",
+                &error);
+    for (unsigned long i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/files/f%lu.c", dir, i % 20);
+        FILE *file = fopen(path, "w");
+        if (!file)
+            bench_fail(path, strerror(errno));
+        for (unsigned line = 0; line < 60; line++)
+            fprintf(file, "line %u of version %lu: %lx\n", line, i,
+                    (i * 2654435761u + line) & 0xffffff);
+        if (fclose(file) != 0)
+            bench_fail(path, strerror(errno));
+        snprintf(text, sizeof text, "step %lu: changed f%lu.c", i, i % 20);
+        bench_check(cairn_session_checkpoint(store, NULL, &capture, &made, &error),
+                    "create", &error);
+    }
+    cairn_store_close(store);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 4 && strcmp(argv[1], "make") == 0) {
+        make_store(argv[2], bench_number(argv[3]));
+        return 0;
+    }
     unsigned long items = argc > 1 ? bench_number(argv[1]) : 1000;
     unsigned long n = argc > 2 ? bench_number(argv[2]) : 500;
     unsigned long many = argc > 3 ? bench_number(argv[3]) : 100000;

@@ -1,31 +1,41 @@
-// What the pages of `cairn web` cost: one line per figure, as the other programs here print them.
+// What the pages of `cairn web` cost: one line per figure, as the other programs here print them, with its goal.
 //
-//   node --experimental-websocket bench/web.mjs      WEB_TASKS=10000 WEB_ROUNDS=5; BUILD, BENCH_DIR
+//   node --experimental-websocket bench/web.mjs      WEB_TASKS=10000 WEB_MANY=100000 WEB_CHECKPOINTS=10000
+//                                                    WEB_LOG_MIB=1024 WEB_ROUNDS=5; BUILD, BENCH_DIR
 //
-// web.run.*     a run of WEB_TASKS tasks in one group: its page as the server makes it, and opened in Chromium
-//               (until its load event; skipped where there is no Chromium)
-// web.tasks     the table of its tasks, sorted by duration
+// Each page below as the server makes it (.server: from the request to its last byte; .processor: of the server), and
+// in Chromium by its own trace, where there is one: .load until the load event, .scroll the longest task of the page's
+// main thread while all of it is scrolled through.
+//
+// web.home, web.run, web.tasks     a run of WEB_TASKS tasks in one group, the table of its tasks, sorted by duration
+// web.many, web.many_tasks         the same of a run of WEB_MANY tasks (0: not made)
+// web.log, web.log_begin           the end and the beginning of a log of WEB_LOG_MIB (of which the begin and the end are
+//                                  kept)
+// web.timeline, web.branch, web.session, web.compare, web.files, web.versions, web.grep, web.search
+//                                  a session of WEB_CHECKPOINTS checkpoints with files (0: not made)
 // web.idle.*    ten pages are open and nothing happens: wake-ups and processor of the server in ten seconds, memory
 // web.seen      from the end of a task, as it is recorded, until an open page has been sent it
-// web.rate      tasks a second of `cairn run` with one page open, over those without one, in turns
+// web.rate      tasks a second of `cairn run` with one page open, over those without one, in turns; processor of the
+//               server in that time, in percent of that of the run
 import { execFileSync, spawn } from 'child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'fs';
 
-const tasks = Number(process.env.WEB_TASKS || 10000), rounds = Number(process.env.WEB_ROUNDS || 5);
-const cairn = `${process.cwd()}/${process.env.BUILD || 'build'}/cairn`;
+const number = (name, otherwise) => Number(process.env[name] ?? otherwise);
+const tasks = number('WEB_TASKS', 10000), many = number('WEB_MANY', 100000), rounds = number('WEB_ROUNDS', 5);
+const checkpoints = number('WEB_CHECKPOINTS', 10000), logMib = number('WEB_LOG_MIB', 1024);
+const build = `${process.cwd()}/${process.env.BUILD || 'build'}`, cairn = `${build}/cairn`;
 const dir = mkdtempSync(`${process.env.BENCH_DIR || '/tmp'}/cairn-bench-`);
 process.chdir(dir);
-process.env.CAIRN_STORE = `${dir}/.cairn`;
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const figure = (name, samples, unit) => {
+const figure = (name, samples, unit, goal = '') => {
   const sorted = [...samples].sort((a, b) => a - b);
   const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
-  console.log(`${name.padEnd(34)} ${String(samples.length).padStart(9)} ${at(0.5).toFixed(2).padStart(12)} ${at(0.99).toFixed(2).padStart(12)} ${unit}`);
+  console.log(`${name.padEnd(34)} ${String(samples.length).padStart(9)} ${at(0.5).toFixed(2).padStart(12)} ${at(0.99).toFixed(2).padStart(12)} ${unit}${goal && `  goal ${goal}`}`);
 };
 const run = (...words) => execFileSync(cairn, words, { stdio: ['ignore', 'pipe', 'ignore'] });
 const workflow = (name, n) => writeFileSync(`${name}.yaml`, `name: ${name}
 tasks:
-  t: {foreach: {n: [${Array.from({ length: n }, (_, i) => i).join(', ')}]}, exec: ["true"]}
+  t: {foreach: {n: {range: [1, ${n}]}}, exec: ["true"]}
 `);
 
 // ---- The server, and a browser that has come in ----
@@ -35,10 +45,12 @@ const serve = async () => {
   return { server, url, base: new URL(url).origin };
 };
 const enter = async (url) => (await fetch(url)).headers.get('set-cookie').split(';')[0];
+const TICK_MS = 10; // of /proc/PID/stat, on Linux for all programs
+const ticksOf = (pid) => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ').slice(11, 15).reduce((a, b) => a + Number(b), 0);
 const stat = (pid) => ({
   wakes: Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/^voluntary_ctxt_switches:\s*(\d+)/m)[1]),
   rss: Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/^VmRSS:\s*(\d+)/m)[1]) / 1024,
-  ticks: readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ').slice(11, 13).reduce((a, b) => a + Number(b), 0),
+  ticks: ticksOf(pid),
 });
 const open = async (base, cookie, path) => {
   const html = await (await fetch(base + path, { headers: { cookie } })).text();
@@ -52,24 +64,146 @@ const close = async ({ reader, stop }) => {
   await reader.closed.catch(() => {});
 };
 
-const measure = async () => {
-  console.log(`# cairn web: ${tasks} tasks\n${'# name'.padEnd(34)} ${'n'.padStart(9)} ${'median'.padStart(12)} ${'p99'.padStart(12)} unit`);
-  workflow('many', tasks);
-  run('run', '-q', 'many.yaml');
-  const { server, url, base } = await serve();
-  const cookie = await enter(url);
-  const times = async (path) => {
-    const ms = [];
-    for (let i = 0; i < 4 * rounds; i++) {
+// ---- Pages ----
+const measurePages = async ({ server, base, cookie }, pages) => {
+  for (const [name, path] of pages) {
+    const ms = [], before = ticksOf(server.pid);
+    for (let i = 0; i < 2 * rounds; i++) {
       const begin = performance.now();
-      await (await fetch(base + path, { headers: { cookie } })).text();
+      const answer = await fetch(base + path, { headers: { cookie } });
+      await answer.text();
+      if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
       ms.push(performance.now() - begin);
     }
-    return ms;
+    figure(`${name}.server`, ms, 'ms', '<= 300');
+    figure(`${name}.processor`, [((ticksOf(server.pid) - before) * TICK_MS) / (2 * rounds)], 'ms');
+  }
+};
+
+// ---- In a browser ----
+const browser = async () => {
+  const where = process.env.PATH.split(':').map((path) => `${path}/chromium`).find(existsSync);
+  if (!where || typeof WebSocket === 'undefined') {
+    console.log('# .load and .scroll: skipped, there is no chromium, or no WebSocket (node --experimental-websocket)');
+    return null;
+  }
+  const chromium = spawn(where, ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
+    '--remote-debugging-port=0', `--user-data-dir=${dir}/profile`], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const address = await new Promise((resolve) => {
+    let text = '';
+    chromium.stderr.on('data', (bytes) => {
+      const found = (text += bytes).match(/ws:\/\/\S+/);
+      if (found) resolve(found[0]);
+    });
+  });
+  const socket = new WebSocket(address);
+  await new Promise((resolve) => (socket.onopen = resolve));
+  const waiting = new Map();
+  let last = 0, session, trace = [], complete = () => {};
+  socket.onmessage = ({ data }) => {
+    const message = JSON.parse(data);
+    if (message.id) waiting.get(message.id)(message.result);
+    else if (message.method === 'Tracing.dataCollected') trace.push(...message.params.value);
+    else if (message.method === 'Tracing.tracingComplete') complete();
   };
-  figure('web.run.server', await times('/runs/1'), 'ms');
-  figure('web.tasks', await times('/runs/1/tasks?sort=duration'), 'ms');
-  figure('web.home', await times('/'), 'ms');
+  const call = (method, params = {}) => new Promise((resolve) => {
+    waiting.set(++last, resolve);
+    socket.send(JSON.stringify({ id: last, method, params, sessionId: session }));
+  });
+  const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
+  session = (await call('Target.attachToTarget', { targetId, flatten: true })).sessionId;
+  await call('Page.enable');
+  const evaluate = async (expression) =>
+    (await call('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true }))?.result?.value;
+  const go = async (url) => {
+    await call('Page.navigate', { url });
+    let value = 0;
+    while (!value) {
+      await sleep(50);
+      value = await evaluate('document.location.href !== "about:blank" && performance.getEntriesByType("navigation")[0]?.loadEventEnd');
+    }
+    return value;
+  };
+  // All of the page, a part of a screen in each frame; then the tasks of its main thread that the browser has traced.
+  const scroll = async () => {
+    trace = [];
+    await call('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['toplevel', '__metadata'] } });
+    await evaluate(`new Promise((done) => {
+      const end = performance.now() + 5000;
+      const step = () => {
+        scrollBy(0, innerHeight / 3);
+        if (performance.now() < end && innerHeight + scrollY < document.documentElement.scrollHeight - 1) requestAnimationFrame(step);
+        else requestAnimationFrame(() => done(true));
+      };
+      requestAnimationFrame(step);
+    })`);
+    const ended = new Promise((resolve) => (complete = resolve));
+    await call('Tracing.end');
+    await ended;
+    const main = new Set(trace.filter((event) => event.name === 'thread_name' && event.args.name === 'CrRendererMain').map((event) => `${event.pid}.${event.tid}`));
+    return Math.max(0, ...trace.filter((event) => event.ph === 'X' && main.has(`${event.pid}.${event.tid}`)).map((event) => event.dur / 1000));
+  };
+  const end = async () => {
+    socket.close();
+    chromium.kill();
+    await new Promise((resolve) => chromium.on('exit', resolve));
+  };
+  return { go, scroll, end };
+};
+const browsePages = async (tool, { base, url }, pages) => {
+  if (!tool) return;
+  await tool.go(url);
+  await sleep(1000);
+  for (const [name, path] of pages) {
+    const load = [], longest = [];
+    for (let i = 0; i < rounds; i++) {
+      load.push(await tool.go(`${base}${path}${path.includes('?') ? '&' : '?'}round=${i}`));
+      longest.push(await tool.scroll());
+    }
+    figure(`${name}.load`, load, 'ms', '<= 300');
+    figure(`${name}.scroll`, longest, 'ms', '<= 50');
+  }
+};
+// A store of its own for each, so that one does not slow the others down.
+const inStore = async (name, make, pages) => {
+  mkdirSync(`${dir}/${name}`);
+  process.chdir(`${dir}/${name}`);
+  process.env.CAIRN_STORE = `${dir}/${name}/.cairn`;
+  make();
+  const at = await serve();
+  at.cookie = await enter(at.url);
+  await measurePages(at, pages);
+  at.server.kill();
+  const tool = await browser();
+  const again = await serve();
+  await browsePages(tool, again, pages);
+  again.server.kill();
+  await tool?.end();
+};
+
+const measureSizes = async () => {
+  await inStore('run', () => (workflow('many', tasks), run('run', '-q', 'many.yaml')),
+    [['web.home', '/'], ['web.run', '/runs/1'], ['web.tasks', '/runs/1/tasks?sort=duration']]);
+  if (many > 0)
+    await inStore('many', () => (workflow('many', many), run('run', '-q', 'many.yaml')),
+      [['web.many', '/runs/1'], ['web.many_tasks', '/runs/1/tasks?sort=duration']]);
+  if (logMib > 0)
+    await inStore('log', () => {
+      writeFileSync('log.yaml', `name: log\ntasks: {a: {run: "yes 'a line of a log, as tasks write them' | head -c ${logMib * 1048576}"}}\n`);
+      run('run', '-q', 'log.yaml');
+    }, [['web.log', '/runs/1/log?task=a'], ['web.log_begin', '/runs/1/log?task=a&from=0']]);
+  if (checkpoints > 0)
+    await inStore('session', () => execFileSync(`${build}/bench/sessions`, ['make', '.', String(checkpoints)]),
+      [['web.timeline', '/timeline'], ['web.branch', '/timeline?session=1'], ['web.session', '/sessions/1'],
+        ['web.compare', `/compare?from=1&to=${checkpoints}`], ['web.files', `/checkpoints/${checkpoints}/files`],
+        ['web.versions', '/sessions/1/history?path=f1.c'], ['web.grep', '/sessions/1/grep?pattern=nowhere'], ['web.search', '/search?q=changed']]);
+};
+
+const measureLive = async () => {
+  process.chdir(`${dir}/run`);
+  process.env.CAIRN_STORE = `${dir}/run/.cairn`;
+  const { server, url, base } = await serve();
+  const cookie = await enter(url);
 
   // ---- Nothing happens ----
   const pages = [];
@@ -78,9 +212,9 @@ const measure = async () => {
   const before = stat(server.pid);
   await sleep(10000);
   const after = stat(server.pid);
-  figure('web.idle.wakes', [after.wakes - before.wakes], 'in 10 s');
-  figure('web.idle.processor', [(after.ticks - before.ticks) / 10], '% of one');
-  figure('web.idle.memory', [after.rss], 'MiB');
+  figure('web.idle.wakes', [after.wakes - before.wakes], 'in 10 s', '<= 1');
+  figure('web.idle.processor', [((after.ticks - before.ticks) * TICK_MS) / 100], '% of one', '<= 5');
+  figure('web.idle.memory', [after.rss], 'MiB', '<= 30');
   for (const page of pages) await close(page);
 
   // ---- A task ends ----
@@ -103,23 +237,31 @@ const measure = async () => {
     const events = String(run('events', String(2 + i), '--json')).trim().split('\n').map((line) => JSON.parse(line));
     seen.push(at - Date.parse(events.find((event) => event.type === 'run_finished').time));
   }
-  figure('web.seen', seen, 'ms');
+  figure('web.seen', seen, 'ms', '<= 300');
 
   // ---- A run beside an open page ----
+  const n = many || tasks;
+  workflow('beside', n);
+  const share = [];
   const rate = (watched) => async () => {
-    const child = spawn(cairn, ['run', '-q', '--fresh', 'many.yaml'], { stdio: 'ignore' });
+    const ours = ticksOf(server.pid);
+    const child = spawn(cairn, ['run', '-q', '--fresh', 'beside.yaml'], { stdio: 'ignore' });
     const begin = performance.now();
+    let used = 0;
+    const look = setInterval(() => { try { used = Math.max(used, ticksOf(child.pid)); } catch { /* it has just ended */ } }, 200);
     const ended = new Promise((resolve) => child.on('exit', () => resolve(performance.now())));
     let page;
     if (watched) {
-      await sleep(30);
+      await sleep(100);
       const { runs } = JSON.parse(run('runs', '--limit', '1', '--json'));
       page = await open(base, cookie, `/runs/${runs[0].run}`);
       (async () => { while (!(await page.reader.read()).done); })().catch(() => {});
     }
     const seconds = ((await ended) - begin) / 1000;
+    clearInterval(look);
     if (page) await close(page);
-    return tasks / seconds;
+    if (watched) share.push(((ticksOf(server.pid) - ours) / used) * 100);
+    return n / seconds;
   };
   const alone = [], beside = [];
   for (let i = 0; i < rounds; i++) {
@@ -128,67 +270,15 @@ const measure = async () => {
   }
   figure('web.rate.alone', alone, 'tasks/s');
   figure('web.rate.beside', beside, 'tasks/s');
-  figure('web.rate.ratio', beside.map((value, i) => value / alone[i]), 'beside/alone');
-  server.kill();
-};
-
-// ---- In a browser: navigation and load as it measures them ----
-const browse = async () => {
-  const where = process.env.PATH.split(':').map((path) => `${path}/chromium`).find(existsSync);
-  if (!where || typeof WebSocket === 'undefined') {
-    console.log('# web.run.browser: skipped, there is no chromium, or no WebSocket (node --experimental-websocket)');
-    return;
-  }
-  const { server, url, base } = await serve();
-  const browser = spawn(where, ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
-    '--remote-debugging-port=0', `--user-data-dir=${dir}/profile`], { stdio: ['ignore', 'ignore', 'pipe'] });
-  const address = await new Promise((resolve) => {
-    let text = '';
-    browser.stderr.on('data', (bytes) => {
-      const found = (text += bytes).match(/ws:\/\/\S+/);
-      if (found) resolve(found[0]);
-    });
-  });
-  const socket = new WebSocket(address);
-  await new Promise((resolve) => (socket.onopen = resolve));
-  const waiting = new Map();
-  let last = 0, session;
-  socket.onmessage = ({ data }) => {
-    const message = JSON.parse(data);
-    if (message.id) waiting.get(message.id)(message.result);
-  };
-  const call = (method, params = {}) => new Promise((resolve) => {
-    waiting.set(++last, resolve);
-    socket.send(JSON.stringify({ id: last, method, params, sessionId: session }));
-  });
-  const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
-  session = (await call('Target.attachToTarget', { targetId, flatten: true })).sessionId;
-  await call('Page.enable');
-  await call('Page.navigate', { url });
-  await sleep(1000);
-  const ms = [];
-  for (let i = 0; i < rounds; i++) {
-    await call('Page.navigate', { url: `${base}/runs/1?${i}` });
-    let value = 0;
-    while (!value) {
-      await sleep(100);
-      value = (await call('Runtime.evaluate', {
-        expression: 'performance.getEntriesByType("navigation")[0].loadEventEnd',
-        returnByValue: true,
-      }))?.result?.value;
-    }
-    ms.push(value);
-  }
-  figure('web.run.browser', ms, 'ms');
-  socket.close();
-  browser.kill();
-  await new Promise((resolve) => browser.on('exit', resolve));
+  figure('web.rate.ratio', beside.map((value, i) => value / alone[i]), 'beside/alone', '>= 0.97');
+  figure('web.rate.processor', share, '% of the run\'s', '<= 3');
   server.kill();
 };
 
 try {
-  await measure();
-  await browse();
+  console.log(`# cairn web: ${tasks} and ${many} tasks, ${checkpoints} checkpoints, a log of ${logMib} MiB\n${'# name'.padEnd(34)} ${'n'.padStart(9)} ${'median'.padStart(12)} ${'p99'.padStart(12)} unit`);
+  await measureSizes();
+  await measureLive();
 } finally {
   rmSync(dir, { recursive: true, force: true, maxRetries: 30 });
 }
