@@ -67,6 +67,7 @@ struct gc {
     int64_t now_ns; /* what is to be kept until then has had its time */
     bool in_slice;  /* between gc_begin_slice and gc_end_slice */
     int64_t slice_start_ns;
+    struct cairn_gc_result before_slice; /* what had been done by then */
     struct cairn_error *error;
 };
 
@@ -78,6 +79,7 @@ static int gc_begin_slice(struct gc *gc)
     assert(!gc->dry_run && !gc->in_slice);
     int rc = store_begin(gc->store, -1, gc->error);
     gc->in_slice = rc == 0;
+    gc->before_slice = gc->result;
     gc->slice_start_ns = clock_mono_ns();
     return rc;
 }
@@ -108,6 +110,8 @@ static int gc_end_slice(struct gc *gc, int rc)
 {
     assert(gc->in_slice);
     rc = store_end(gc->store, rc, gc->error);
+    if (rc)
+        gc->result = gc->before_slice;
     int64_t held_ns = clock_mono_ns() - gc->slice_start_ns;
     gc->in_slice = false;
     gc->result.slices++;
@@ -308,6 +312,7 @@ struct removal {
     uint64_t newest_full;
     bool damaged;
     bool changed; /* its row is not what it was when the run was chosen: keep it */
+    bool gone;    /* another process has removed it */
 };
 
 /* NULL: out of memory. */
@@ -449,20 +454,23 @@ static int delete_part(struct removal *r, const struct part *part)
     return rc ?: store_put_tombstone(gc->store, &row, gc->error);
 }
 
-/* One transaction; the last one removes the run's row as well. */
+/* In the slice of the one before while that is not full; the last one removes the run's
+ * row as well. */
 static int remove_part(struct removal *r, size_t i)
 {
     struct gc *gc = r->gc;
     assert(i < r->n || r->n == 0);
-    int rc = gc_begin_slice(gc);
+    int rc = gc->in_slice ? 0 : gc_begin_slice(gc);
     if (rc)
         return rc;
     rc = recheck_run(r);
-    if (!rc && !r->changed && i < r->n)
+    r->gone = rc == CAIRN_ENOTFOUND;
+    rc = r->gone ? 0 : rc;
+    if (!rc && !r->changed && !r->gone && i < r->n)
         rc = delete_part(r, &r->parts[i]);
-    if (!rc && !r->changed && i + 1 >= r->n)
+    if (!rc && !r->changed && !r->gone && i + 1 >= r->n)
         rc = store_remove_run(gc->store, r->run->run, gc->error);
-    return gc_end_slice(gc, rc);
+    return rc || gc_slice_full(gc) ? gc_end_slice(gc, rc) : 0;
 }
 
 static void count_part(struct gc *gc, const struct part *part)
@@ -485,31 +493,42 @@ static int remove_parts(struct removal *r)
     do {
         if (!gc->dry_run && !rc)
             rc = remove_part(r, i);
-        if (!rc && !r->changed && i < r->n)
+        if (!rc && !r->changed && !r->gone && i < r->n)
             count_part(gc, &r->parts[i]);
         i++;
-    } while (!rc && !r->changed && i < r->n);
+    } while (!rc && !r->changed && !r->gone && i < r->n);
     return rc;
 }
 
-/* 1: it is kept. */
-static int remove_run(struct gc *gc, const struct chosen_run *run)
+/* The next `n` chosen runs: what each has is read first, and then as many as there is
+ * time for are removed in one transaction. Those that are gone move down in the list, to
+ * *removed. */
+static int remove_some(struct gc *gc, size_t first, size_t n, size_t *removed)
 {
-    struct removal r = {.gc = gc, .run = run};
-    int rc = find_parts(&r);
-    if (!rc && !r.damaged)
-        rc = remove_parts(&r);
-    if (rc == CAIRN_ENOTFOUND) /* its row: another process has removed it */
-        rc = 0;
-    free(r.parts);
-    if (rc)
-        return rc;
-    gc->result.damaged_runs += r.damaged;
-    if (r.damaged || r.changed)
-        gc->result.kept_runs++;
-    else
-        gc->result.runs++;
-    return r.damaged || r.changed;
+    struct removal *r = calloc(n, sizeof *r);
+    int rc = r ? 0 : error_nomem(gc->error);
+    for (size_t i = 0; i < n && !rc; i++) {
+        r[i].gc = gc;
+        r[i].run = &gc->chosen[first + i];
+        rc = find_parts(&r[i]);
+    }
+    for (size_t i = 0; i < n && !rc; i++) {
+        bool kept = r[i].damaged;
+        if (!kept)
+            rc = remove_parts(&r[i]);
+        kept |= r[i].changed;
+        gc->result.damaged_runs += !rc && r[i].damaged;
+        gc->result.kept_runs += !rc && kept;
+        gc->result.runs += !rc && !kept;
+        if (!rc && !kept)
+            gc->chosen[(*removed)++] = *r[i].run;
+    }
+    if (gc->in_slice)
+        rc = gc_end_slice(gc, rc);
+    for (size_t i = 0; r && i < n; i++)
+        free(r[i].parts);
+    free(r);
+    return rc;
 }
 
 /* ---- What is left of removed runs ---- */
@@ -519,20 +538,23 @@ static int note_run(void *context, uint64_t run)
     return seqs_add(context, run);
 }
 
-static int delete_leftover_slice(struct gc *gc, uint64_t run, bool *left)
+/* Of as many runs as there is time for, from *next on. */
+static int delete_leftover_slice(struct gc *gc, const struct seq_set *runs,
+                                 size_t *next)
 {
     enum { ROWS = 200 };
-    uint32_t rows = 1, attempts;
+    uint32_t rows, attempts;
     uint64_t all = 0;
     assert(!gc->dry_run);
     int rc = gc_begin_slice(gc);
     if (rc)
         return rc;
-    while (!rc && rows && !gc_slice_full(gc)) {
-        rc = store_delete_leftovers(gc->store, run, ROWS, &rows, &attempts, gc->error);
+    while (!rc && *next < runs->n && !gc_slice_full(gc)) {
+        rc = store_delete_leftovers(gc->store, runs->at[*next], ROWS, &rows, &attempts,
+                                    gc->error);
         all += rc ? 0 : attempts;
+        *next += !rc && rows == 0;
     }
-    *left = rows > 0;
     rc = gc_end_slice(gc, rc);
     if (!rc)
         gc->result.attempts += all;
@@ -582,11 +604,8 @@ static int delete_leftovers(struct gc *gc)
     int rc = store_each_leftover(gc->store, note_run, &runs, gc->error);
     if (rc == CAIRN_ENOMEM)
         error_nomem(gc->error);
-    for (size_t i = 0; i < runs.n && !rc; i++) {
-        bool left = true;
-        while (left && !rc)
-            rc = delete_leftover_slice(gc, runs.at[i], &left);
-    }
+    for (size_t next = 0; next < runs.n && !rc;)
+        rc = delete_leftover_slice(gc, &runs, &next);
     if (runs.n && !rc)
         rc = drop_lost_reuse(gc);
     seqs_release(&runs);
@@ -597,18 +616,17 @@ static int delete_leftovers(struct gc *gc)
  * run only counts. */
 static int gc_remove_runs(struct gc *gc)
 {
-    size_t removed = 0;
+    enum { AT_ONCE = 64 };
+    size_t removed = 0, n;
     int rc = 0;
-    for (size_t i = 0; i < gc->n_chosen && rc >= 0; i++) {
-        struct chosen_run run = gc->chosen[i];
-        rc = remove_run(gc, &run);
-        if (rc == 0)
-            gc->chosen[removed++] = run;
+    for (size_t i = 0; i < gc->n_chosen && !rc; i += n) {
+        n = gc->n_chosen - i < AT_ONCE ? gc->n_chosen - i : AT_ONCE;
+        rc = remove_some(gc, i, n, &removed);
     }
     assert(removed <= gc->n_chosen);
     gc->n_chosen = removed;
-    if (rc < 0 || gc->dry_run)
-        return rc < 0 ? rc : 0;
+    if (rc || gc->dry_run)
+        return rc;
     return delete_leftovers(gc) ?: drop_expired(gc);
 }
 

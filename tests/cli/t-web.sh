@@ -122,6 +122,10 @@ is "$code" 200 'the script'
 ok 'is one, too' grep -q 'Content-Type: text/javascript' answer
 ask GET /favicon.ico
 is "$code" 200 'a picture for its tab'
+assets=$(sed -n 's/.*\.incbin "\(.*\)".*/\1/p' "$TESTS/../web/assets.S")
+(cd "$TESTS/.." && cat $assets) >assets
+ok 'all assets together have at most 60 KB' test "$(wc -c <assets)" -le 60000
+ok 'and compressed 20 KB' test "$(gzip -9 <assets | wc -c)" -le 20000
 page 200 '/?workflow=fine' 'the runs of one workflow'
 has '1 run of fine'
 page 404 '/?workflow=%3Cscript%3Ealert(1)%3C/script%3E&offset=1' 'of one that is not there'
