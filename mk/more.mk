@@ -80,15 +80,17 @@ FUZZ_PROGRAMS := $(FUZZ_NAMES:%=$(BUILD)/fuzz/fuzz_%)
 FUZZ_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_CFLAGS = $(filter-out -fsanitize=% -D_FORTIFY_SOURCE=% -O2,$(ALL_CFLAGS)) -O1 $(FUZZ_FLAGS) \
   -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+FUZZ_CLI := $(addprefix cli/,describe.c format.c items.c json.c lineage.c picture.c ui.c) # which pages need
 FUZZ_LIBS = $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o $(filter-out -ltpl,$(LIBS)),$(LIBS))
-FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SOURCES) $(SERVER_SOURCES))
+FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SOURCES) $(SERVER_SOURCES) $(WEB_SOURCES) \
+  $(FUZZ_CLI))
 $(BUILD)/fuzz/tpl.o: $(FUZZ_TPL)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(FUZZ_CC) -O1 -g -w $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -I$(dir $(FUZZ_TPL)) -c -o $@ $<
 $(FUZZ_OBJECTS): $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
-$(BUILD)/fuzz/internal.a: $(FUZZ_OBJECTS) $(BUILD)/process/helper_image.o
+$(BUILD)/fuzz/internal.a: $(FUZZ_OBJECTS) $(BUILD)/process/helper_image.o $(BUILD)/web/assets.o
 	@rm -f $@
 	$(call say,AR,$@)$(AR) rcs $@ $^
 $(FUZZ_PROGRAMS): $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) \
