@@ -70,7 +70,7 @@ static void checkpoint(struct cairn_store *store, struct cairn_captured *made)
 static double stored(const char *sql)
 {
     sqlite3 *db;
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     if (sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
         sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK ||
         sqlite3_step(statement) != SQLITE_ROW)

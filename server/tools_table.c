@@ -976,11 +976,12 @@ static const struct tool tools[] = {
      .about = "Shows runs and sessions with their branches and checkpoints.",
      .set = TOOLSET_FILES,
      .hints = HINT_READ_ONLY,
-     CALLS("checkpoint timeline --workflow={workflow} --limit={limit}"),
+     CALLS("checkpoint timeline --workflow={workflow} --limit={limit} "
+           "--offset={offset}"),
      PROPERTIES(
          TEXT("workflow", "Only runs of this workflow"),
          WHOLE("limit", 1, 100, "At most so many checkpoints of each run and branch"),
-         DIRECTORY),
+         OFFSET, DIRECTORY),
      .shape = "runs:a"},
     {.name = "checkpoint_cat",
      .title = "A file as it was",

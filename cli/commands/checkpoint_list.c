@@ -480,6 +480,7 @@ int command_checkpoint_show(struct settings *settings)
  * sessions (cli/sessions/sessions_tree.c). The indentation stops at DEPTH_SHOWN. */
 
 #define DEPTH_SHOWN 10
+#define RUNS_SHOWN 100 /* of the newest first, with the forks of each below it */
 
 struct tree {
     struct settings *settings;
@@ -598,19 +599,25 @@ static int show_run(struct tree *tree, size_t i)
 
 static int print_runs(struct tree *tree)
 {
+    const struct lineage *all = &tree->lineage.tree;
+    uint64_t from = tree->settings->number[OPT_OFFSET];
+    size_t first = from < all->n ? (size_t)from : all->n;
+    size_t end = all->n - first < RUNS_SHOWN ? all->n : first + RUNS_SHOWN;
     int status = 0;
-    for (size_t i = 0; i < tree->lineage.tree.n && status == 0 && !ui_output_lost();
-         i++)
-        status = show_run(tree, tree->lineage.tree.order[i]);
+    for (size_t i = first; i < end && status == 0 && !ui_output_lost(); i++)
+        status = show_run(tree, all->order[i]);
+    if (status == 0 && end < all->n && !tree->doc && !ui_output_lost())
+        out("... %zu more runs: cairn checkpoint timeline --offset %zu%s\n",
+            all->n - end, end, store_hint(tree->settings));
     return status;
 }
 
-/* Sessions belong to no workflow. */
+/* Sessions belong to no workflow, and are on the first page. */
 static int print_sessions(const struct tree *tree, bool *any)
 {
     const struct settings *settings = tree->settings;
     *any = false;
-    if (settings->given[OPT_WORKFLOW])
+    if (settings->given[OPT_WORKFLOW] || settings->number[OPT_OFFSET] > 0)
         return 0;
     return sessions_tree(tree->store, tree->doc,
                          (uint32_t)settings->number[OPT_LIMIT_PER_RUN], any);
@@ -641,6 +648,7 @@ static int show_tree(struct tree *tree)
     doc_array(&doc, "runs");
     status = print_runs(tree);
     doc_end(&doc);
+    doc_count(&doc, "runs_total", tree->lineage.tree.n);
     doc_array(&doc, "sessions");
     if (status == 0)
         status = print_sessions(tree, &any);

@@ -108,15 +108,15 @@ static const struct command store_table[] = {
     {"checkpoint timeline",
      "",
      "show runs, sessions and their checkpoints as a tree",
-     "Shows every run with its newest checkpoints; a run that forks from a "
+     "Shows runs with their newest checkpoints, 100 at a time; a run that forks from a "
      "checkpoint is shown below the run it forked from. Then every session with its "
-     "branches in the same way (not with --workflow). `head` marks the newest "
-     "checkpoint of a run or branch.",
+     "branches in the same way (not with --workflow or --offset). `head` marks the "
+     "newest checkpoint of a run or branch.",
      "  cairn checkpoint timeline --workflow nightly-report",
      "0 2 5 10 75",
      0,
      0,
-     {OPT_WORKFLOW, OPT_LIMIT_PER_RUN, OPT_NONE},
+     {OPT_WORKFLOW, OPT_LIMIT_PER_RUN, OPT_OFFSET, OPT_NONE},
      command_checkpoint_timeline},
     {"checkpoint verify",
      "[CHECKPOINT]",

@@ -46,6 +46,11 @@ says 'no checkpoint has a digest that begins with 123456789012' 'so many digits 
 exits 2 cairn checkpoint show ''
 exits 0 cairn checkpoint timeline
 says 'many' 'the timeline names the workflow'
+exits 0 cairn checkpoint timeline --offset 1000 --json
+cp out doc.json
+is "$(json_get '.runs[0].run' doc.json)" '' 'a page behind the last run is empty'
+cairn runs --json >runs.json
+is "$(json_get .runs_total doc.json)" "$(json_get .total runs.json)" 'and says how many there are'
 exits 0 cairn checkpoint verify
 exits 0 cairn checkpoint verify "$id"
 
