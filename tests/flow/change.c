@@ -29,7 +29,7 @@ static void change_several(struct making *m)
         change_command,    change_env_more,     change_need_added, change_need_removed,
         change_task_added, change_task_removed, change_name,       change_if,
         change_secrets,    change_own_params,   change_gate,       change_when,
-        change_need_soft,  change_may_fail,     change_skip_exit};
+        change_need_soft,  change_may_fail,     change_skip_exit,  change_fallback};
     uint32_t n = sizeof some / sizeof some[0];
     for (uint32_t i = 2 + rng_below(m->rng, 3); i-- > 0;)
         some[rng_below(m->rng, n)](m);
@@ -64,6 +64,7 @@ static const struct kind {
     {"need soft or not", change_need_soft, EFFECT_DEFINITION, NULL},
     {"may fail or not", change_may_fail, EFFECT_DEFINITION, NULL},
     {"skip_exit", change_skip_exit, EFFECT_DEFINITION, NULL},
+    {"fallback", change_fallback, EFFECT_DEFINITION, NULL},
     {"task added", change_task_added, EFFECT_DEFINITION, NULL},
     {"task removed", change_task_removed, EFFECT_DEFINITION, NULL},
     {"task renamed", change_name, EFFECT_DEFINITION, NULL},
@@ -84,6 +85,9 @@ static const struct kind {
     {"pool", change_pool, EFFECT_TUNING, NULL},
     {"places in pools", change_places, EFFECT_TUNING, NULL},
     {"slots", change_slots, EFFECT_TUNING, NULL},
+    {"memory", change_memory, EFFECT_TUNING, NULL},
+    {"pool of the store or not", change_scope, EFFECT_TUNING, NULL},
+    {"artifacts", change_artifacts, EFFECT_TUNING, NULL},
     {"pool limit", change_pool_limit, EFFECT_TUNING, NULL},
     {"priority", change_priority, EFFECT_TUNING, NULL},
     {"jobs", change_jobs, EFFECT_TUNING, NULL},

@@ -115,6 +115,18 @@ void change_skip_exit(struct making *m)
         def->skip_exit = !def->skip_exit;
 }
 
+static bool has_fallback(const struct def *def)
+{
+    return def->fallback;
+}
+
+void change_fallback(struct making *m)
+{
+    struct def *def = picked(m, rng_one_in(m->rng, 2) ? NULL : has_fallback);
+    if (def)
+        def->fallback = def->fallback && rng_one_in(m->rng, 2) ? 0 : def->fallback + 1;
+}
+
 static bool has_gate(const struct def *def)
 {
     return def->gate != GATE_NONE;

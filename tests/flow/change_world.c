@@ -149,6 +149,22 @@ void change_slots(struct making *m)
     def->slots = (def->slots + 2) % 6;
 }
 
+void change_memory(struct making *m)
+{
+    picked(m, NULL)->memory = 1 + rng_below(m->rng, 4);
+}
+
+void change_scope(struct making *m)
+{
+    m->w->shared = !m->w->shared;
+}
+
+void change_artifacts(struct making *m)
+{
+    struct def *def = picked(m, NULL);
+    def->artifacts = !def->artifacts;
+}
+
 void change_pool_limit(struct making *m)
 {
     m->w->pool_limit[rng_below(m->rng, POOLS)]++;

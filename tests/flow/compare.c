@@ -108,7 +108,7 @@ void compare_task(const struct workflow *old, const struct workflow *now,
 const char *field_name(enum field field)
 {
     static const char *const names[FIELDS] = {
-        "command", "shell", "env",   "outputs", "inputs",    "depfile", "param",
-        "if",      "when",  "check", "secrets", "skip_exit", "needs"};
+        "command", "shell", "env",   "outputs", "inputs",    "depfile",  "param",
+        "if",      "when",  "check", "secrets", "skip_exit", "fallback", "needs"};
     return names[field];
 }

@@ -90,7 +90,11 @@ struct def {
                                      fails comes to the limit instead; 0: no `repeat` */
     uint32_t timeout_s, pool, sleep_ms;
     uint32_t places,
-        slots; /* of the pool, or of both if more than POOLS; of the jobs */
+        slots;         /* of the pool, or of both if more than POOLS; of the jobs */
+    uint32_t memory;   /* MiB; 0: none */
+    uint32_t fallback; /* version of its command; 0: none */
+    bool artifacts;    /* what it makes is stored */
+    bool cutoff;
     int32_t priority;
 };
 struct workflow {
@@ -100,6 +104,9 @@ struct workflow {
     uint32_t env;                         /* value of the workflow's own; 0 none */
     uint32_t secret[SECRETS_MAX];         /* values */
     uint32_t jobs, pool_limit[POOLS];
+    uint32_t memory; /* MiB; 0: that of the machine */
+    bool shared;     /* its first pool is the store's */
+    bool reuse;      /* of all tasks that may have it */
     enum policy policy;
     uint32_t comments; /* blank lines and comments; 0 none */
     bool reversed;     /* needs are written the other way round */
@@ -165,6 +172,7 @@ enum field {
     FIELD_CHECK,
     FIELD_SECRETS,
     FIELD_SKIP_EXIT,
+    FIELD_FALLBACK,
     FIELD_NEEDS,
     FIELDS
 };

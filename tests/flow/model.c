@@ -91,6 +91,7 @@ void def_make_uncertain(struct workflow *w, struct def *def, struct rng *rng)
     def->skip_exit = rng_one_in(rng, 6);
     def->skips = def->skip_exit && rng_one_in(rng, 2);
     def->may_fail = rng_one_in(rng, def->fails ? 2 : 8);
+    def->fallback = rng_one_in(rng, def->fails ? 3 : 8);
     if (rng_one_in(rng, 5))
         def->gate = rng_one_in(rng, 4) ? GATE_BAD : GATE_EXIT + rng_below(rng, 3);
 }
@@ -123,6 +124,8 @@ void def_decorate(struct workflow *w, uint32_t index, struct rng *rng)
     if (def->pool && rng_one_in(rng, 3))
         def->pool = POOLS + 1; /* both */
     def->slots = rng_one_in(rng, 6) ? 2 + rng_below(rng, 3) : 0;
+    def->memory = rng_one_in(rng, 5) ? 1 + rng_below(rng, 4) : 0;
+    def->artifacts = rng_one_in(rng, 3);
     def->priority = rng_one_in(rng, 6) ? 3 - (int32_t)rng_below(rng, 7) : 0;
     if (!w->plain)
         def_make_uncertain(w, def, rng);
@@ -190,6 +193,8 @@ void workflow_make_top(struct workflow *w, struct rng *rng)
     for (uint32_t i = 0; i < POOLS; i++)
         w->pool_limit[i] = 1 + rng_below(rng, 2);
     w->jobs = 1 + rng_below(rng, 4);
+    w->memory = rng_one_in(rng, 2) ? 4 + rng_below(rng, 4) : 0;
+    w->shared = rng_one_in(rng, 2);
 }
 
 void workflow_make(struct workflow *w, struct rng *rng, bool plain)

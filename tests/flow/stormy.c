@@ -20,7 +20,9 @@ static void make_storm(struct workflow *w, uint32_t index, struct rng *rng)
     if (rng_one_in(rng, 4)) {
         def->rounds = 1 + rng_below(rng, 3);
         def->rounds_more = rng_below(rng, 3);
+        def->fallback = 0;
     }
+    def->cutoff = rng_one_in(rng, 6) && !def->undo && def->when == WHEN_SUCCESS;
     if (rng_one_in(rng, 4)) {
         def->flaky = 1 + rng_below(rng, 2);
         def->retries = def->flaky + rng_below(rng, 2);
@@ -31,6 +33,7 @@ static void calm(struct def *def)
 {
     def->skips &= def->skip_exit;
     def->fails &= def->may_fail;
+    def->fallback = 0;
     def->when = WHEN_SUCCESS;
     if (def->gate == GATE_BAD && !def->may_fail)
         def->gate = GATE_WARN;
@@ -106,6 +109,7 @@ void workflow_make_stormy(struct workflow *w, struct rng *rng)
     memset(w, 0, sizeof *w);
     w->report = true;
     w->adopt = rng_one_in(rng, 3);
+    w->reuse = rng_one_in(rng, 3);
     w->policy = policies[rng_below(rng, sizeof policies / sizeof policies[0])];
     workflow_make_top(w, rng);
     if (w->policy != ON_CONTINUE) {

@@ -200,6 +200,10 @@ void field_text(const struct workflow *w, uint32_t index, enum field field,
     case FIELD_SKIP_EXIT:
         put(text, "%s", def->skip_exit ? "77" : "");
         break;
+    case FIELD_FALLBACK:
+        if (def->fallback)
+            put(text, "'echo \"v=f\" >>\"$CAIRN_OUTPUT\"; : %u'", def->fallback);
+        break;
     case FIELD_NEEDS:
         put_needs(w, def, text);
         break;
@@ -229,6 +233,12 @@ static void write_tuning(FILE *file, const struct workflow *w, const struct def 
                 def->places < w->pool_limit[0] ? def->places : w->pool_limit[0]);
     else if (def->pool)
         fprintf(file, "    pool: pool%u\n", def->pool - 1);
+    if (def->memory)
+        fprintf(file, "    memory: %uM\n", def->memory);
+    if (def->artifacts && def->output)
+        fprintf(file, "    artifacts: \"out/%td*\"\n", def - w->defs);
+    if (def->cutoff)
+        fprintf(file, "    cutoff: true\n");
     if (def->may_fail)
         fprintf(file, "    may_fail: true\n");
     if (def->priority)
@@ -292,6 +302,7 @@ static void write_def(FILE *file, const struct workflow *w, uint32_t index)
                                                 "    check: %s\n",
                                                 "    secrets: [%s]\n",
                                                 "    skip_exit: %s\n",
+                                                "    fallback: %s\n",
                                                 "    needs: [%s]\n"};
     const struct def *def = &w->defs[index];
     char text[FIELD_SIZE];
@@ -322,8 +333,12 @@ static void write_top(FILE *file, const struct workflow *w)
     fprintf(file, "secrets: [SECRET_0, SECRET_1]\n");
     if (w->env)
         fprintf(file, "env: {EVERYWHERE: \"%u\"}\n", w->env);
-    fprintf(file, "pools: {pool0: %u, pool1: %u}\n", w->pool_limit[0],
-            w->pool_limit[1]);
+    fprintf(file, "pools: {pool0: {slots: %u, scope: %s}, pool1: %u}\n",
+            w->pool_limit[0], w->shared ? "store" : "run", w->pool_limit[1]);
+    if (w->memory)
+        fprintf(file, "memory: %uM\n", w->memory);
+    if (w->reuse)
+        fprintf(file, "defaults: {reuse: true}\n");
 }
 
 /* Puts down the outcome and the value of every task. */
