@@ -511,9 +511,9 @@ static const char *describe_adopted(const struct cairn_plan *plan, uint32_t task
     uint8_t mark = situation_mark(&plan->situation, task);
     bool ended = mark & (MARK_ENDED | MARK_ENDED_BADLY);
     bool undecided = plan->situation.decisions.fate[task] & FATE_OPEN;
+    const struct task_def *def = graph_def(&plan->workflow->graph, task);
     struct buf text = BUF_INIT;
     if (is_tried_again(&plan->situation.decisions, task, mark)) {
-        const struct task_def *def = graph_def(&plan->workflow->graph, task);
         return !def->retry.max
                    ? "it failed while cairn did not run; its fallback follows"
                : def->fallback.len
@@ -530,6 +530,10 @@ static const char *describe_adopted(const struct cairn_plan *plan, uint32_t task
         add_decision(plan, task, &text);
         return keep_text(arena, &text, "it was edited, and must not run twice");
     }
+    if (def->repeat.max && !(mark & MARK_ENDED_BADLY))
+        return ended ? "it has ended while cairn did not run: that round counts, and "
+                       "more may follow"
+                     : "it still runs, and is taken over; more rounds may follow";
     return mark & MARK_ENDED_BADLY
                ? "it has ended while cairn did not run, and not with "
                  "0: that end counts"

@@ -194,4 +194,23 @@ tasks c <<'END'
 END
 exits 1 cairn run c.yaml
 is "$(ran)" '1 2 3 ' 'the check is of each round'
+
+# ---- A round that outlives its cairn ----
+rm -f ran up go
+cat >k.yaml <<'END'
+name: k
+on_crash: adopt
+tasks:
+  a:
+    run: 'echo "$CAIRN_ROUND" >>ran; touch up; until [ -e go ]; do sleep 0.02; done; echo "n=$CAIRN_ROUND" >>"$CAIRN_OUTPUT"; touch over'
+    repeat: {until: outputs.n == 3, max: 5}
+END
+killed_at up cairn run k.yaml
+exits 0 cairn plan
+says 'take  a  it still runs, and is taken over; more rounds may follow'
+touch go
+wait_for 60 test -e over
+wait_for 60 sh -c 'cairn plan 2>/dev/null | grep -q "that round counts, and more may follow"'
+exits 0 cairn resume
+is "$(ran)" '1 2 3 ' 'the rounds behind it run, and it does not run again'
 done_testing
