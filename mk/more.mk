@@ -64,6 +64,9 @@ bench: all $(BENCHES) ## measure; one line per figure
 	@for b in $(BENCHES); do BUILD='$(BUILD)' $$b || exit; done
 	@for b in $(wildcard bench/*.sh); do BUILD='$(BUILD)' sh $$b || exit; done
 
+.PHONY: pictures
+pictures: all ## the pictures of docs/guide-page.md, by node and Chromium
+	@BUILD='$(BUILD)' sh tests/tools/pictures.sh
 demo: all ## run the licences example, kill it, resume it
 	@sh examples/licences/demo.sh $(BUILD)/cairn
 

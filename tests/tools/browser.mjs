@@ -2,7 +2,7 @@
 //   !COMMAND             runs it
 //   @PATH                goes there
 //   =WIDTHxHEIGHT dark   how large the window is, and which colours the system has (dark or light)
-//   >FILE                writes a picture of the whole page, as PNG or WebP
+//   >FILE                writes a picture of the whole page, as PNG or WebP; <FILE of what is in the window
 //   +FILE RULE           runs axe-core, which is this file, or one rule of it; each violation is wrong
 //   ^KEY                 presses a key
 // Anything else is an expression that must become true within 10 seconds. Prints what did not, and errors of
@@ -55,6 +55,11 @@ const become = async (expression, what = expression) => {
   while (Date.now() < end && (value = await evaluate(expression)) !== true) await new Promise((resolve) => setTimeout(resolve, 50));
   if (value !== true) complain(`not true${place && ` at ${place}`}: ${what}`);
 };
+const picture = async (file, captureBeyondViewport) => {
+  const format = file.endsWith('.webp') ? { format: 'webp', quality: 55 } : { format: 'png' };
+  const { data } = await call('Page.captureScreenshot', { ...format, captureBeyondViewport });
+  writeFileSync(file, Buffer.from(data, 'base64'));
+};
 const kinds = {
   '!': (command) => execSync(command, { stdio: 'ignore' }),
   '@': async (path) => {
@@ -67,11 +72,8 @@ const kinds = {
     await call('Emulation.setDeviceMetricsOverride', { width: +width, height: +height, deviceScaleFactor: 1, mobile: false });
     await call('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme ?? 'light' }] });
   },
-  '>': async (file) => {
-    const format = file.endsWith('.webp') ? { format: 'webp', quality: 60 } : { format: 'png' };
-    const { data } = await call('Page.captureScreenshot', { ...format, captureBeyondViewport: true });
-    writeFileSync(file, Buffer.from(data, 'base64'));
-  },
+  '>': (file) => picture(file, true),
+  '<': (file) => picture(file, false),
   '+': async (text) => {
     const [file, rule] = text.split(' ');
     if (!(await evaluate('typeof axe === "object"'))) await evaluate(readFileSync(file, 'utf8') + '; true');
