@@ -335,13 +335,6 @@ int store_if_any(struct settings *settings, int n, struct cairn_store **store)
     return report_error(&error);
 }
 
-/* What shows what another command would do. */
-static bool only_looks(const struct settings *settings)
-{
-    return settings->given[OPT_DRY_RUN] ||
-           strcmp(settings->command, "checkpoint diff") == 0;
-}
-
 static void add_asked(struct buf *text, const char *option, const char *value)
 {
     char *word = shell_word(value);
@@ -356,7 +349,7 @@ int note_asked(const struct settings *settings, struct cairn_store *store,
     const char *by = getenv("CAIRN_ASKED_BY");
     char run[24];
     struct buf text = BUF_INIT;
-    if (!by || only_looks(settings))
+    if (!by)
         return 0;
     buf_format(&text, "%.40s: cairn %s", by, settings->command);
     if (settings->given[OPT_RUN])

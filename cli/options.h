@@ -209,6 +209,7 @@ enum option_id {
     OPT_IDLE,
     OPT_TOKEN_FILE,
     OPT_ALLOW_REMOTE,
+    OPT_WEB,
     OPT_ALLOW_CHANGES,
     OPT_ALLOW_HOST,
     OPT_NONE /* ends a list, and counts */

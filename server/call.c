@@ -33,6 +33,7 @@
 
 struct job {
     const struct child_start *start;
+    char **environment;
     pid_t parent;
     int fds[3];
     sigset_t mask;
@@ -70,7 +71,7 @@ static int enter(void *context)
     }
     if (sigprocmask(SIG_SETMASK, &mask, NULL))
         goto failed;
-    execv(PROGRAM, job->start->argv);
+    execve(PROGRAM, job->start->argv, job->environment);
 failed:
     job->error = errno;
     _exit(126);
@@ -148,12 +149,32 @@ static int clone_child(struct child *child, struct job *job)
     return error;
 }
 
+/* The first of a name counts. NULL: out of memory. */
+static char **environment_with(char *variable)
+{
+    size_t n = 0;
+    while (environ[n])
+        n++;
+    char **environment = malloc((n + 2) * sizeof *environment);
+    if (environment) {
+        environment[0] = variable;
+        memcpy(environment + 1, environ, (n + 1) * sizeof *environment);
+    }
+    return environment;
+}
+
 int child_start(struct child *child, const struct child_start *start)
 {
     struct job job = {.start = start, .parent = getpid(), .fds = {-1, -1, -1}};
+    char **own = start->variable ? environment_with(start->variable) : NULL;
     int error;
     *child = CHILD_NONE;
-    error = make_pipes(child, job.fds, start->has_input) ?: clone_child(child, &job);
+    job.environment = own ? own : environ;
+    error = start->variable && !own
+                ? ENOMEM
+                : make_pipes(child, job.fds, start->has_input)
+                      ?: clone_child(child, &job);
+    free(own);
     for (int i = 0; i < 3; i++)
         close_end(&job.fds[i]);
     if (!error && job.error) {
@@ -522,7 +543,8 @@ static void start_call(struct calls *calls, struct call *call)
     struct child_start start = {.argv = call->arguments.argv,
                                 .directory = call->arguments.directory,
                                 .detached = call->starts,
-                                .has_input = call->arguments.input != NULL};
+                                .has_input = call->arguments.input != NULL,
+                                .variable = call->variable};
     int error = child_start(&call->child, &start);
     if (error) {
         call->status = 126;

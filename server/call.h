@@ -28,6 +28,7 @@ struct child_start {
     const char *directory; /* or NULL: here */
     bool detached;         /* goes on when the server ends */
     bool has_input;        /* else its stdin is empty */
+    char *variable;        /* NAME=value in its environment, beside ours; or NULL */
 };
 
 #define CHILD_NONE ((struct child){-1, -1, -1, -1})
@@ -100,8 +101,9 @@ struct call {
     int64_t began_ms, told_ms;
     int64_t time_limit_ms;
     enum call_lane lane;
-    bool starts;  /* answers with its first line, and goes on */
-    bool ordered; /* not beside another one that is */
+    bool starts;    /* answers with its first line, and goes on */
+    bool ordered;   /* not beside another one that is */
+    char *variable; /* for its environment, or NULL; the caller's */
 
     struct child child;
     struct buf out, err;

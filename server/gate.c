@@ -327,7 +327,7 @@ static unsigned check_form(const struct site *site, const struct knock *knock,
     *why = "a page of another site may not ask";
     if (knock->fetch_site && strcmp(knock->fetch_site, "same-origin") != 0)
         return 403;
-    *why = "open the address that cairn web has printed last";
+    *why = "open the address that was printed last";
     if (!has_cookie(site, knock->cookie))
         return 401;
     *why = "the content type is that of a form";
@@ -354,12 +354,13 @@ unsigned gate_page(const struct gate *gate, const struct site *site,
     *why = "the method is GET";
     if (strcmp(knock->method, "GET") != 0 && !head)
         return 405;
-    *why = "addresses here have no %, and requests have no body";
-    if (strchr(knock->path, '%') ||
-        (knock->content_length && strcmp(knock->content_length, "0") != 0))
+    *why = "there is no such page: the part of an address before ? has no %";
+    if (strchr(knock->path, '%'))
         return 400;
-    *why = "open the address that cairn web has printed last: it counts once, for one "
-           "browser";
+    *why = "GET has no body here";
+    if (knock->content_length && strcmp(knock->content_length, "0") != 0)
+        return 400;
+    *why = "open the address that was printed last: it counts once, for one browser";
     if (strncmp(knock->path, SITE_OPEN, strlen(SITE_OPEN)) == 0 && !head)
         return 0;
     return has_cookie(site, knock->cookie) ? 0 : 401;

@@ -317,14 +317,15 @@ void web_answer(struct web *web, const struct ask *ask, struct response *respons
 #define NEWS_BLIND_MS 250 /* where the system does not tell them */
 #define DEED_MS 60000     /* for what a form asks for */
 #define TOO_MUCH "too much is being done: ask again later"
-#define LIVE_MAX 64              /* pages that are renewed at once */
-#define OWN_FDS (CALLS_FDS + 32) /* of calls and files */
+#define LIVE_MAX 64                  /* pages that are renewed at once */
+#define OWN_FDS (2 * CALLS_FDS + 32) /* of calls and files */
 
 static const struct microhttpd *mhd; /* from http_start on */
 
 struct exchange {
     struct exchange *next, **link;
     struct http *http;
+    struct site *site; /* it is about pages; NULL: about MCP */
     struct MHD_Connection *handle;
     struct buf body;
     struct stream *stream;
@@ -342,8 +343,8 @@ struct exchange {
 };
 
 struct http {
-    struct web *web;   /* NULL: ... */
-    struct site *site; /* ... pages are served */
+    struct web *web;   /* NULL: only pages are served */
+    struct site *site; /* NULL: none are */
     const struct gate *gate;
     struct MHD_Daemon *daemon;
     int gone; /* a descriptor for the ends of suspended ones */
@@ -651,16 +652,19 @@ static enum MHD_Result queue(struct exchange *exchange, struct MHD_Response *res
                              wanted->fixed ? "private, max-age=31536000, immutable"
                                            : "no-store");
     mhd->add_response_header(response, "X-Content-Type-Options", "nosniff");
-    if (exchange->http->site)
+    if (exchange->site)
         add_page_headers(response, wanted);
     if (wanted->session)
         mhd->add_response_header(response, "Mcp-Session-Id", wanted->session);
-    if (wanted->status == 401 && !exchange->http->site)
+    if (wanted->status == 401 && !exchange->site)
         mhd->add_response_header(response, "WWW-Authenticate", "Bearer");
     if (wanted->status == 405)
         mhd->add_response_header(response, "Allow", wanted->allow);
     if (wanted->status == 503)
         mhd->add_response_header(response, "Retry-After", "1");
+    /* What comes behind it may be a body that nobody has read, and no request. */
+    if (exchange->refused)
+        mhd->add_response_header(response, "Connection", "close");
     arm(exchange->handle, 0);
     queued = mhd->queue_response(exchange->handle, wanted->status, response);
     mhd->destroy_response(response);
@@ -730,6 +734,8 @@ static void release_deed(struct outlet *outlet)
 
 static void finish_deed(struct server *server, struct call *call);
 
+static char asked_by_web[] = "CAIRN_ASKED_BY=web";
+
 /* False: too much is being done, and the call (NULL: no memory) is freed; so is the
  * deed, if this was its only one. */
 static bool start_command(struct deed *deed, struct call *call)
@@ -745,6 +751,7 @@ static bool start_command(struct deed *deed, struct call *call)
     call->starts = command->starts;
     call->lane = LANE_QUICK;
     call->time_limit_ms = DEED_MS;
+    call->variable = command->looks ? NULL : asked_by_web;
     if (!call->arguments.failed && !call->arguments.too_many &&
         calls_add(&deed->site->calls, call))
         return true;
@@ -811,7 +818,7 @@ static bool start_deed(struct exchange *exchange, struct site_command *command)
         return false;
     }
     *deed = (struct deed){.outlet.done = release_deed,
-                          .site = exchange->http->site,
+                          .site = exchange->site,
                           .exchange = exchange,
                           .command = command};
     exchange->deed = deed;
@@ -837,7 +844,7 @@ static enum MHD_Result refuse(struct exchange *exchange, unsigned status,
                               const char *why)
 {
     struct response response = {.status = status};
-    if (exchange->http->site)
+    if (exchange->site)
         put_plain(&response, why);
     else
         response_error(&response, status, why);
@@ -858,11 +865,13 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle,
     unsigned status;
     if (!exchange)
         return MHD_NO;
-    *exchange = (struct exchange){.next = http->exchanges,
-                                  .link = &http->exchanges,
-                                  .http = http,
-                                  .handle = handle,
-                                  .fd = socket_of(handle)};
+    *exchange = (struct exchange){
+        .next = http->exchanges,
+        .link = &http->exchanges,
+        .http = http,
+        .site = http->web && strcmp(path, GATE_PATH) == 0 ? NULL : http->site,
+        .handle = handle,
+        .fd = socket_of(handle)};
     if (exchange->next)
         exchange->next->link = &exchange->next;
     http->exchanges = exchange;
@@ -882,10 +891,10 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle,
                            .fetch_site = header(handle, "Sec-Fetch-Site"),
                            .twice = single.twice,
                            .address = address};
-    if (http->site && header(handle, "Transfer-Encoding"))
+    if (exchange->site && header(handle, "Transfer-Encoding"))
         knock.content_length = "chunked";
-    status = http->site ? gate_page(http->gate, http->site, &knock, &why)
-                        : gate_check(http->gate, &knock, &why);
+    status = exchange->site ? gate_page(http->gate, exchange->site, &knock, &why)
+                            : gate_check(http->gate, &knock, &why);
     if (status == 0)
         trust(handle);
     if (status == 0 && http->bodies > BODIES_BYTES) {
@@ -906,7 +915,7 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, s
     struct http *http = exchange->http;
     if (exchange->refused || exchange->too_large)
         return MHD_YES;
-    if (exchange->body.size + n > (http->site ? SITE_FORM_BYTES : MESSAGE_BYTES)) {
+    if (exchange->body.size + n > (exchange->site ? SITE_FORM_BYTES : MESSAGE_BYTES)) {
         exchange->too_large = true; /* the library takes no answer before its end */
         drop_body(exchange);
         return MHD_YES;
@@ -970,10 +979,10 @@ static enum MHD_Result respond_site(struct exchange *exchange,
 
 static enum MHD_Result finish_form(struct exchange *exchange, const char *path)
 {
-    const struct site_options *options = exchange->http->site->options;
+    const struct site_options *options = exchange->site->options;
     struct site_answer answer = {.status = 200};
     struct site_ask ask = {path, &exchange->body, field_value};
-    exchange->http->site->used_ms = clock_ms();
+    exchange->site->used_ms = clock_ms();
     if (exchange->gone)
         return MHD_NO;
     if (exchange->acted)
@@ -1004,7 +1013,7 @@ static enum MHD_Result finish_form(struct exchange *exchange, const char *path)
  * show the cookie behind that. */
 static enum MHD_Result finish_page(struct exchange *exchange, const char *path)
 {
-    struct site *site = exchange->http->site;
+    struct site *site = exchange->site;
     struct response response = {.status = 200};
     struct site_answer answer = {.status = 200};
     struct site_ask ask = {path, exchange->handle, query_value};
@@ -1012,9 +1021,9 @@ static enum MHD_Result finish_page(struct exchange *exchange, const char *path)
     site->used_ms = clock_ms();
     if (strncmp(path, SITE_OPEN, strlen(SITE_OPEN)) == 0) {
         if (!site_open(site, path))
-            return refuse(exchange, 401,
-                          "this address does not count any more: cairn web has printed "
-                          "a new one");
+            return refuse(
+                exchange, 401,
+                "this address does not count any more: a new one was printed");
         snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict",
                  site->cookie, site->secret);
         response.type = "text/html; charset=utf-8";
@@ -1052,7 +1061,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *handle,
         return begin(context, handle, path, method, own);
     if (*n == 0)
         return exchange->refused || exchange->stream || exchange->live ? MHD_YES
-               : !exchange->http->site       ? finish(exchange, method)
+               : !exchange->site             ? finish(exchange, method)
                : strcmp(method, "POST") == 0 ? finish_form(exchange, path)
                                              : finish_page(exchange, path);
     taken = take_body(exchange, bytes, *n);
@@ -1075,7 +1084,7 @@ static void on_completed(void *context, struct MHD_Connection *handle, void **ow
     if (exchange->stream)
         stream_leave(exchange->stream, exchange);
     if (exchange->live)
-        exchange->http->site->options->live_end(exchange->live);
+        exchange->site->options->live_end(exchange->live);
     if (exchange->deed)
         exchange->deed->exchange = NULL;
     buf_release(&exchange->answer.body);

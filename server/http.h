@@ -41,8 +41,8 @@ struct http;
 
 struct site;
 
-/* Takes the listening socket. Of `web` and `site` one is not NULL: what is served. NULL:
- * it could not be started. */
+/* Takes the listening socket. What is served: `web` at the address of MCP, `site` at
+ * all others; one of them may be NULL. NULL: it could not be started. */
 struct http *http_start(struct web *web, struct site *site, const struct gate *gate,
                         int listening, char why[512]);
 size_t http_poll(struct http *http, struct pollfd *fds, int64_t *until_ms);

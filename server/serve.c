@@ -56,43 +56,89 @@ static bool stop_poll(struct pollfd *fds, size_t n, int64_t until_ms)
 
 /* The loop over HTTP: one thread, as over stdio, for all clients. */
 
-static enum serve_end run(struct server *server, struct http *http)
+/* What is served at one address: one of the two may be NULL. */
+struct served {
+    struct server *server;
+    struct site *site;
+};
+
+static enum serve_end run(const struct served *served, struct http *http)
 {
-    while (!stop_wanted()) {
-        struct pollfd fds[HTTP_FDS + SERVER_FDS];
-        int64_t until = INT64_MAX;
-        size_t mine = http_poll(http, fds, &until);
-        size_t n = mine + server_poll(server, fds + mine, &until);
+    struct server *server = served->server;
+    struct site *site = served->site;
+    int64_t idle_ms = site && !server ? site->options->idle_ms : 0;
+    if (site)
+        site->used_ms = clock_ms();
+    while (!stop_wanted() && !(site && site->failed)) {
+        struct pollfd fds[HTTP_FDS + SERVER_FDS + CALLS_FDS];
+        int64_t until = idle_ms > 0 ? site->used_ms + idle_ms : INT64_MAX;
+        size_t mine = http_poll(http, fds, &until), n = mine;
+        if (server)
+            n += server_poll(server, fds + n, &until);
+        if (site)
+            n += calls_poll(&site->calls, fds + n, &until);
         if (!stop_poll(fds, n, until) || !http_turn(http, fds, mine))
             return SERVE_SYSTEM;
-        server_turn(server);
-        if (server->failed)
+        if (server)
+            server_turn(server);
+        if (site)
+            calls_serve(&site->calls);
+        if (server && server->failed)
             return SERVE_SYSTEM;
+        if (idle_ms > 0 && clock_ms() - site->used_ms >= idle_ms)
+            return SERVE_DONE;
     }
-    return SERVE_DONE;
+    return site && site->failed ? SERVE_SYSTEM : SERVE_DONE;
 }
 
+static void begin_site(struct site *site, const struct site_options *options,
+                       const struct place *place)
+{
+    *site = (struct site){.options = options, .url = place->url};
+    snprintf(site->cookie, sizeof site->cookie, "cairn-%u", place->port);
+    calls_init(&site->calls, NULL);
+}
+
+/* `options` NULL: pages alone; `pages` NULL: MCP alone. */
 static enum serve_end serve_at(const struct serve_options *options,
+                               const struct site_options *pages,
                                const struct place *place, const char *token,
                                char why[512])
 {
-    struct gate gate = {token, options->hosts, place->port, place->loopback};
+    struct gate gate = {token, options ? options->hosts : pages->hosts, place->port,
+                        place->loopback};
     struct server server;
+    struct site site;
     struct web web;
-    struct http *http;
-    enum serve_end end;
-    server_init(&server, options);
-    server.calls.shared = true;
-    web_init(&web, &server);
-    http = http_start(&web, NULL, &gate, place->fd, why);
-    if (!http)
-        return SERVE_SYSTEM;
-    options->listening(options, place->url);
-    end = run(&server, http);
-    snprintf(why, 512, "the server has ended: no memory, or the network failed");
-    server_end(&server);
-    http_stop(http);
-    web_release(&web);
+    struct served served = {options ? &server : NULL, pages ? &site : NULL};
+    enum serve_end end = SERVE_SYSTEM;
+    if (options) {
+        server_init(&server, options);
+        server.calls.shared = true;
+        web_init(&web, &server);
+    }
+    if (pages)
+        begin_site(&site, pages, place);
+    struct http *http =
+        http_start(options ? &web : NULL, served.site, &gate, place->fd, why);
+    if (http && options)
+        options->listening(options, place->url);
+    if (http && pages)
+        site_next_address(&site);
+    if (http) {
+        end = run(&served, http);
+        snprintf(why, 512,
+                 "the server has ended: no random numbers, no memory, or the network "
+                 "failed");
+    }
+    if (pages)
+        calls_end(&site.calls);
+    if (options)
+        server_end(&server);
+    if (http)
+        http_stop(http);
+    if (options)
+        web_release(&web);
     return end;
 }
 
@@ -110,7 +156,7 @@ enum serve_end serve_http(const struct serve_options *options, char why[512])
     if (!listen_at(&place, options->listen, options->remote, why))
         return SERVE_SYSTEM;
     token = gate_token(options->token_file, why);
-    end = token ? serve_at(options, &place, token, why) : SERVE_SYSTEM;
+    end = token ? serve_at(options, options->pages, &place, token, why) : SERVE_SYSTEM;
     if (!token)
         close(place.fd);
     free(token);
@@ -124,48 +170,13 @@ bool site_may_listen(const struct site_options *options, char why[512])
     return listen_allowed(options->listen, options->remote, why);
 }
 
-static enum serve_end run_site(struct site *site, struct http *http)
-{
-    int64_t idle_ms = site->options->idle_ms;
-    site->used_ms = clock_ms();
-    while (!stop_wanted() && !site->failed) {
-        struct pollfd fds[HTTP_FDS + CALLS_FDS];
-        int64_t until = idle_ms > 0 ? site->used_ms + idle_ms : INT64_MAX;
-        size_t n = http_poll(http, fds, &until);
-        size_t of_calls = calls_poll(&site->calls, fds + n, &until);
-        if (!stop_poll(fds, n + of_calls, until) || !http_turn(http, fds, n))
-            return SERVE_SYSTEM;
-        calls_serve(&site->calls);
-        if (idle_ms > 0 && clock_ms() - site->used_ms >= idle_ms)
-            return SERVE_DONE;
-    }
-    return site->failed ? SERVE_SYSTEM : SERVE_DONE;
-}
-
 enum serve_end serve_site(const struct site_options *options, char why[512])
 {
     struct place place;
-    struct site site = {.options = options};
-    struct http *http;
-    enum serve_end end;
     stop_catch();
     if (!listen_at(&place, options->listen, options->remote, why))
         return SERVE_SYSTEM;
-    struct gate gate = {"", options->hosts, place.port, place.loopback};
-    site.url = place.url;
-    snprintf(site.cookie, sizeof site.cookie, "cairn-%u", place.port);
-    http = http_start(NULL, &site, &gate, place.fd, why);
-    if (!http)
-        return SERVE_SYSTEM;
-    calls_init(&site.calls, NULL);
-    site_next_address(&site);
-    end = run_site(&site, http);
-    calls_end(&site.calls);
-    snprintf(
-        why, 512,
-        "the server has ended: no random numbers, no memory, or the network failed");
-    http_stop(http);
-    return end;
+    return serve_at(NULL, options, &place, "", why);
 }
 
 /* The loop: one thread that waits for the client, for its calls and for signals. It

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct site_options;
+
 struct serve_options {
     const char *store;     /* for every command; NULL: as it finds it */
     unsigned toolsets;     /* those that are offered (server/tool.h) */
@@ -25,6 +27,8 @@ struct serve_options {
     const char *listen, *token_file;
     const char *const *hosts; /* names of this machine for its clients, then NULL */
     bool remote;              /* also beyond the loopback interface */
+    const struct site_options *pages; /* at the same address (server/site.h), or NULL;
+                                         its own address and names do not count */
     /* Called once, when clients can come. */
     void (*listening)(const struct serve_options *options, const char *url);
 };

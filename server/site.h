@@ -41,6 +41,7 @@ struct site_rest {
 struct site_command {
     const char *const *argv; /* ended by NULL; until `acted` is called */
     bool starts; /* it goes on when it has said which run it is, also without us */
+    bool looks;  /* it changes nothing; else the log of the store says who asked */
     bool text;   /* it prints text, and is done if its status is 0; else JSON says so */
 };
 /* What came of it, while `acted` is called. */

@@ -494,7 +494,8 @@ void act_free(struct act *act)
 struct act_line act_line(const struct act *act)
 {
     const struct line *line = &act->lines[act->at];
-    return (struct act_line){line->argv, line->starts, !line->starts};
+    return (struct act_line){line->argv, line->starts, act->at < LINES_MOST - 1,
+                             !line->starts};
 }
 
 /* Takes the word over; NULL: out of memory. */
@@ -734,9 +735,12 @@ static void put_title(struct place *place, const struct act *act, const char *ti
     if (before)
         buf_format(place->out, "%s: ", before);
     put_words(place, act);
-    buf_text(place->out, " <small>");
-    put_subject(place, &act->asked);
-    buf_text(place->out, "</small></h1></header>");
+    if (act->asked.run != 0) {
+        buf_text(place->out, " <small>");
+        put_subject(place, &act->asked);
+        buf_text(place->out, "</small>");
+    }
+    buf_text(place->out, "</h1></header>");
 }
 
 static const struct line *deed_of(const struct act *act)
@@ -992,6 +996,9 @@ static void put_done(struct place *place, const struct act *act,
     buf_text(out, "</p>");
     put_printed(out, came->problem ? came->problem : line->starts ? "" : came->printed);
     put_printed(out, came->problem || line->starts ? "" : came->err);
+    buf_text(out, "<p>");
+    put_subject(place, &act->asked);
+    buf_text(out, "</p>");
     frame_end(out, place->options, wall_ns());
 }
 

@@ -27,6 +27,7 @@ void acts_free(struct acts *acts);
 struct act_line {
     const char *const *argv; /* ended by NULL; as long as the act */
     bool starts;             /* it goes on when it has said which run it is */
+    bool looks;              /* it shows what another one would do */
     bool text;               /* it prints text; else JSON */
 };
 /* What came of it; texts are never NULL, but `problem`, if it was done. */

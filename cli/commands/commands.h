@@ -63,6 +63,15 @@ struct host_names {
 /* Returns an exit status; released in any case. */
 int host_names_read(const struct settings *settings, struct host_names *hosts);
 void host_names_release(struct host_names *hosts);
+
+/* The pages of the store, as `cairn web` and `cairn mcp --web` serve them (web.c).
+ * Released by pages_end in any case. Returns an exit status. */
+struct serving;
+struct site_options;
+int pages_begin(struct settings *settings, struct serving **out);
+/* Without an address and names; the serving's. */
+struct site_options *pages_options(struct serving *serving);
+void pages_end(struct serving *serving);
 int command_help(struct settings *settings);
 int command_version(struct settings *settings);
 

@@ -144,6 +144,7 @@ static void say_listening(const struct serve_options *options, const char *url)
 static int serve_clients(struct settings *settings, struct serve_options *options)
 {
     struct host_names hosts = {0};
+    struct serving *pages = NULL;
     char *token = NULL, why[512];
     int status = host_names_read(settings, &hosts);
     options->listen = settings->text[OPT_LISTEN];
@@ -157,8 +158,14 @@ static int serve_clients(struct settings *settings, struct serve_options *option
                      ? take_path(settings->text[OPT_TOKEN_FILE], &token)
                      : token_in_store(settings, &token);
     options->token_file = token;
+    if (status == 0 && settings->given[OPT_WEB])
+        status = pages_begin(settings, &pages);
+    if (status == 0 && pages)
+        options->pages = pages_options(pages);
     if (status == 0 && serve_http(options, why) != SERVE_DONE)
         status = report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO), "%s", why);
+    pages_end(pages);
+    options->pages = NULL;
     options->hosts = NULL;
     options->token_file = NULL;
     host_names_release(&hosts);
@@ -169,7 +176,9 @@ static int serve_clients(struct settings *settings, struct serve_options *option
 static int check_options(const struct settings *settings)
 {
     static const enum option_id http[] = {OPT_TOKEN_FILE, OPT_ALLOW_REMOTE,
-                                          OPT_ALLOW_HOST};
+                                          OPT_ALLOW_HOST, OPT_WEB};
+    if (settings->given[OPT_ALLOW_CHANGES] && !settings->given[OPT_WEB])
+        return report_usage(settings->command, "--allow-changes needs --web");
     if (settings->given[OPT_LISTEN])
         return 0;
     for (size_t i = 0; i < COUNT_OF(http); i++)

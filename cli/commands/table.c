@@ -353,14 +353,14 @@ static const struct command store_table[] = {
      "what the command prints with --json. Runs that were started continue when the "
      "client has gone. With --listen it serves several clients over Streamable HTTP, "
      "until SIGTERM or Ctrl-C: it prints the address and the file with the token that "
-     "they must show.",
+     "they must show. With --web the pages of `cairn web` are served there, too.",
      "  cairn mcp\n  cairn mcp --read-only --tools checkpoint,session\n"
-     "  cairn mcp --listen 127.0.0.1:8765",
-     "0 2 75",
+     "  cairn mcp --listen 127.0.0.1:8765 --web",
+     "0 2 10 75",
      0,
      0,
      {OPT_TOOLS, OPT_READ_ONLY, OPT_CALL_LIMIT, OPT_LISTEN, OPT_TOKEN_FILE,
-      OPT_ALLOW_REMOTE, OPT_ALLOW_HOST, OPT_NONE},
+      OPT_ALLOW_REMOTE, OPT_ALLOW_HOST, OPT_WEB, OPT_ALLOW_CHANGES, OPT_NONE},
      command_mcp},
     {"web",
      "",

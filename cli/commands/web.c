@@ -85,6 +85,7 @@ struct serving {
     uint32_t opened; /* how often it was opened again */
     int news;        /* of cairn_store_watch */
     struct page_options pages;
+    struct site_options options;
     char style[40], script[40], project[PATH_MAX];
     pid_t browser;           /* 0: none was opened */
     struct acts *acts;       /* with --allow-changes */
@@ -136,7 +137,7 @@ static void say_address(void *context, const char *url, bool first)
     printf("%s\n", url);
     fflush(stdout);
     say("cairn: the address opens one browser, once; Ctrl-C ends this");
-    if (settings->given[OPT_ALLOW_REMOTE])
+    if (settings->given[OPT_ALLOW_REMOTE] && !settings->given[OPT_WEB])
         say("cairn: warning: other machines can connect, and nothing is encrypted");
     if (settings->given[OPT_OPEN])
         open_browser(serving, url);
@@ -198,7 +199,8 @@ struct deed {
 static struct site_command *next_command(struct deed *deed)
 {
     struct act_line line = act_line(deed->act);
-    deed->command = (struct site_command){line.argv, line.starts, line.text};
+    deed->command =
+        (struct site_command){line.argv, line.starts, line.looks, line.text};
     return &deed->command;
 }
 
@@ -250,8 +252,9 @@ static struct site_command *end_act(void *context, struct site_command *command,
 
 /* What a page asks for is done with the same store and key, and the log of the store
  * says who has asked (note_asked in cli/open.c). */
-static bool allow_changes(struct serving *serving, struct site_options *options)
+static bool allow_changes(struct serving *serving)
 {
+    struct site_options *options = &serving->options;
     const char *key = key_path(serving->settings);
     size_t n = 0;
     serving->argv[n++] = "cairn";
@@ -268,7 +271,7 @@ static bool allow_changes(struct serving *serving, struct site_options *options)
     options->key = serving->key;
     options->act = begin_act;
     options->acted = end_act;
-    return serving->acts && setenv("CAIRN_ASKED_BY", "web", 1) == 0;
+    return serving->acts != NULL;
 }
 
 /* "/events" of the first page, "/runs/3/events" of a run. */
@@ -314,52 +317,81 @@ static void end_live(void *live)
     live_free(live);
 }
 
+int pages_begin(struct settings *settings, struct serving **out)
+{
+    struct serving *serving = calloc(1, sizeof *serving);
+    int status = serving ? 0 : report_nomem();
+    *out = serving;
+    if (status == 0) {
+        serving->settings = settings;
+        status = store_for_reading(settings, &serving->store);
+    }
+    if (status == 0)
+        status = search_project(settings, serving->store, serving->project);
+    if (status != 0)
+        return status;
+    serving->news = cairn_store_watch(serving->store);
+    style_address(serving->style);
+    script_address(serving->script);
+    serving->pages = (struct page_options){.version = cairn_version(),
+                                           .hint = store_hint(settings),
+                                           .style = serving->style,
+                                           .script = serving->script,
+                                           .project = serving->project};
+    serving->options = (struct site_options){.context = serving,
+                                             .answer = answer_page,
+                                             .live = begin_live,
+                                             .tick = tick,
+                                             .news = news,
+                                             .live_end = end_live,
+                                             .address = say_address};
+    return settings->given[OPT_ALLOW_CHANGES] && !allow_changes(serving)
+               ? report_nomem()
+               : 0;
+}
+
+struct site_options *pages_options(struct serving *serving)
+{
+    return &serving->options;
+}
+
+void pages_end(struct serving *serving)
+{
+    if (!serving)
+        return;
+    cairn_store_close(serving->store);
+    acts_free(serving->acts);
+    free(serving->words[0]);
+    free(serving->words[1]);
+    free(serving);
+}
+
 int command_web(struct settings *settings)
 {
-    struct serving serving = {.settings = settings};
+    struct serving *serving = NULL;
     struct host_names hosts = {0};
-    struct site_options options = {.listen = settings->given[OPT_WEB_LISTEN]
-                                                 ? settings->text[OPT_WEB_LISTEN]
-                                                 : "127.0.0.1:0",
-                                   .remote = settings->given[OPT_ALLOW_REMOTE],
-                                   .hosts = hosts.names,
-                                   .idle_ms = (int64_t)settings->number[OPT_IDLE],
-                                   .context = &serving,
-                                   .answer = answer_page,
-                                   .live = begin_live,
-                                   .tick = tick,
-                                   .news = news,
-                                   .live_end = end_live,
-                                   .address = say_address};
+    struct site_options where = {.listen = settings->given[OPT_WEB_LISTEN]
+                                               ? settings->text[OPT_WEB_LISTEN]
+                                               : "127.0.0.1:0",
+                                 .remote = settings->given[OPT_ALLOW_REMOTE]};
     char why[512];
     int status = ui_json() ? report_usage(settings->command, "there is no --json: "
                                                              "pages are for people")
                            : host_names_read(settings, &hosts);
-    if (status == 0 && !site_may_listen(&options, why))
+    if (status == 0 && !site_may_listen(&where, why))
         status = report_usage(settings->command, "%s", why);
     if (status == 0)
-        status = store_for_reading(settings, &serving.store);
-    if (status == 0)
-        status = search_project(settings, serving.store, serving.project);
+        status = pages_begin(settings, &serving);
     if (status == 0) {
-        serving.news = cairn_store_watch(serving.store);
-        style_address(serving.style);
-        script_address(serving.script);
-        serving.pages = (struct page_options){.version = cairn_version(),
-                                              .hint = store_hint(settings),
-                                              .style = serving.style,
-                                              .script = serving.script,
-                                              .project = serving.project};
-        snprintf(why, sizeof why, "out of memory");
-        if ((settings->given[OPT_ALLOW_CHANGES] &&
-             !allow_changes(&serving, &options)) ||
-            serve_site(&options, why) != SERVE_DONE)
+        struct site_options *options = pages_options(serving);
+        options->listen = where.listen;
+        options->remote = where.remote;
+        options->hosts = hosts.names;
+        options->idle_ms = (int64_t)settings->number[OPT_IDLE];
+        if (serve_site(options, why) != SERVE_DONE)
             status = report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO), "%s", why);
     }
-    cairn_store_close(serving.store);
-    acts_free(serving.acts);
-    free(serving.words[0]);
-    free(serving.words[1]);
+    pages_end(serving);
     host_names_release(&hosts);
     return status;
 }

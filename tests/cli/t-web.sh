@@ -32,7 +32,7 @@ cookie=none=
 serve
 ask GET /
 is "$code" 401 'nobody without the address'
-ok 'which says what to do' grep -q 'open the address that cairn web has printed' body
+ok 'which says what to do' grep -q 'open the address that was printed last' body
 ask GET /open/
 is "$code" 401 'not without a token'
 ask GET "/open/$(echo "${opened#/open/}" | tr 0-9a-f 1-9a-f0)"
