@@ -232,12 +232,18 @@ int session_starts_read(struct session_starts *starts, struct cairn_store *store
     char number[24];
     *starts = (struct session_starts){0};
     int rc = cairn_session_list(store, page, add_session, starts, total, error);
+    int damaged = rc == CAIRN_EDAMAGED ? rc : 0;
+    rc = damaged ? 0 : rc;
     for (size_t i = 0; i < starts->n_sessions && rc == 0; i++) {
         struct start_search search = {starts, &starts->sessions[i]};
-        u64_text(search.info->session, number);
-        rc = cairn_branch_list(store, number, add_start, &search, error);
+        struct cairn_error why = {0};
+        rc = cairn_branch_list(store, u64_text(search.info->session, number), add_start,
+                               &search, damaged ? &why : error);
+        damaged = damaged ?: rc == CAIRN_EDAMAGED ? rc : 0;
+        if (rc == CAIRN_EDAMAGED)
+            rc = 0;
     }
-    return starts->failed ? error_nomem(error) : rc;
+    return starts->failed ? error_nomem(error) : rc ?: damaged;
 }
 
 void session_starts_release(struct session_starts *starts)

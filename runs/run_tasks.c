@@ -637,7 +637,9 @@ struct value_lister {
     struct cairn_store *store;
     const struct graph *graph;
     const struct states *states;
+    /* One of the two. */
     int (*each)(void *, const struct cairn_value_info *);
+    int (*each_file)(void *, const struct cairn_task_file *);
     void *context;
     bool ended; /* the caller wants no more */
     struct cairn_error damaged;
@@ -653,8 +655,50 @@ static int note_damage(struct value_lister *l, uint32_t task, int rc,
     if (rc != CAIRN_EDAMAGED && rc != CAIRN_ENOTFOUND)
         return error_set(error, rc, "task %s: %s", id, why->text);
     if (!l->damaged.code)
-        error_set(&l->damaged, CAIRN_EDAMAGED, "the values of task %s: %s", id,
-                  why->text);
+        error_set(&l->damaged, CAIRN_EDAMAGED, "the %s of task %s: %s",
+                  l->each ? "values" : "files", id, why->text);
+    return 0;
+}
+
+static int list_results(struct value_lister *l, uint32_t task, struct arena *arena,
+                        const struct result *result, struct cairn_error *error)
+{
+    for (uint32_t i = result_lists(result); i < result->n_values && !l->ended; i++) {
+        struct cairn_value_info info = {
+            .task = l->graph->id[task],
+            .node = task,
+            .name = arena_text(arena, result->values[i].key),
+            .value = arena_text(arena, result->values[i].value)};
+        if (arena->failed)
+            return error_nomem(error);
+        l->ended = l->each(l->context, &info) != 0;
+    }
+    return 0;
+}
+
+static int list_files(struct value_lister *l, uint32_t task, struct arena *arena,
+                      const struct result *result, struct cairn_error *error)
+{
+    uint32_t n = result->n_outputs + result->n_inputs;
+    char hex[DIGEST_HEX_SIZE];
+    for (uint32_t i = 0; i < n && !l->ended; i++) {
+        bool input = i >= result->n_outputs;
+        const struct result_file *file =
+            input ? &result->inputs[i - result->n_outputs] : &result->outputs[i];
+        struct cairn_task_file info = {.task = l->graph->id[task],
+                                       .node = task,
+                                       .name = arena_text(arena, file->name),
+                                       .input = input,
+                                       .directory = file->kind == 'd',
+                                       .size = file->size};
+        if (arena->failed)
+            return error_nomem(error);
+        if (!digest_is_none(&file->digest)) {
+            digest_hex(&file->digest, hex);
+            info.sha256 = hex;
+        }
+        l->ended = l->each_file(l->context, &info) != 0;
+    }
     return 0;
 }
 
@@ -670,18 +714,8 @@ static int list_task(struct value_lister *l, uint32_t task, struct cairn_error *
     if (rc)
         rc = note_damage(l, task, rc, &why, error);
     else
-        for (uint32_t i = result_lists(&result);
-             i < result.n_values && !l->ended && !rc; i++) {
-            struct cairn_value_info info = {
-                .task = l->graph->id[task],
-                .node = task,
-                .name = arena_text(&arena, result.values[i].key),
-                .value = arena_text(&arena, result.values[i].value)};
-            if (arena.failed)
-                rc = error_nomem(error);
-            else
-                l->ended = l->each(l->context, &info) != 0;
-        }
+        rc = l->each ? list_results(l, task, &arena, &result, error)
+                     : list_files(l, task, &arena, &result, error);
     arena_release(&arena);
     return rc;
 }
@@ -713,18 +747,32 @@ static int list_stored(struct value_lister *l, const struct stored_run *run,
     return list_values(l, only, error);
 }
 
+static int list_run(struct value_lister *l, uint64_t run, const char *task,
+                    struct cairn_error *error)
+{
+    struct stored_run stored;
+    int rc = stored_run_open(&stored, l->store, run, true, error);
+    if (rc)
+        return rc;
+    rc = list_stored(l, &stored, task, error);
+    stored_run_release(&stored);
+    return rc;
+}
+
 int cairn_values(struct cairn_store *store, uint64_t run, const char *task,
                  int (*each)(void *, const struct cairn_value_info *), void *context,
                  struct cairn_error *error)
 {
     struct value_lister l = {.store = store, .each = each, .context = context};
-    struct stored_run stored;
-    int rc = stored_run_open(&stored, store, run, true, error);
-    if (rc)
-        return rc;
-    rc = list_stored(&l, &stored, task, error);
-    stored_run_release(&stored);
-    return rc;
+    return list_run(&l, run, task, error);
+}
+
+int cairn_task_files(struct cairn_store *store, uint64_t run, const char *task,
+                     int (*each)(void *, const struct cairn_task_file *), void *context,
+                     struct cairn_error *error)
+{
+    struct value_lister l = {.store = store, .each_file = each, .context = context};
+    return list_run(&l, run, task, error);
 }
 
 struct value_teller { /* for a caller that gets no number of the task */

@@ -482,7 +482,15 @@ static int count_branch(void *context, const struct branch_row *row)
     return 0;
 }
 
-/* What is reported of the session that `live` has loaded or begun. */
+/* Damaged rows are told at the end, and the others are counted. */
+static int past_damage(int rc, bool *damaged)
+{
+    *damaged |= rc == CAIRN_EDAMAGED;
+    return rc == CAIRN_EDAMAGED ? 0 : rc;
+}
+
+/* What is reported of the session that `live` has loaded or begun. CAIRN_EDAMAGED with
+ * info->session set: some rows are not counted. */
 static int session_tell(struct live *live, struct cairn_session_info *info,
                         struct cairn_error *error)
 {
@@ -494,11 +502,15 @@ static int session_tell(struct live *live, struct cairn_session_info *info,
     int rc = current_session(live->store, &current, error);
     if (rc >= 0 || rc == CAIRN_EDAMAGED) /* doctor tells of it; here none is current */
         rc = row->branch ? live_branch(live, row->branch, &branch, error) : 0;
+    bool damaged = false;
     if (!rc)
-        rc = store_each_item(live->store, row->session, count_item, &items, error)
-             ?: store_each_branch(live->store, row->session, count_branch, &branches,
-                                  error)
-             ?: message_end(live, &end, error);
+        rc = past_damage(
+                 store_each_item(live->store, row->session, count_item, &items, error),
+                 &damaged)
+                 ?: past_damage(store_each_branch(live->store, row->session,
+                                                  count_branch, &branches, error),
+                                &damaged)
+                 ?: message_end(live, &end, error);
     if (rc)
         return rc;
     *info = (struct cairn_session_info){
@@ -520,17 +532,25 @@ static int session_tell(struct live *live, struct cairn_session_info *info,
         .messages_stored = live->last_message};
     copy_name(info->name, clean_str(row->name));
     copy_name(info->branch, clean_str(branch.name));
-    return 0;
+    return damaged ? CAIRN_EDAMAGED : 0;
+}
+
+/* told->session 0: nothing can be told. */
+static int tell_session(struct cairn_store *store, const char *session,
+                        struct cairn_session_info *told, struct cairn_error *error)
+{
+    struct live live;
+    *told = (struct cairn_session_info){0};
+    int rc =
+        live_read(&live, store, session, error) ?: session_tell(&live, told, error);
+    return live_close(&live, rc, error);
 }
 
 int cairn_session_get(struct cairn_store *store, const char *session,
                       struct cairn_session_info *info, struct cairn_error *error)
 {
-    struct live live;
-    struct cairn_session_info told = {0};
-    int rc =
-        live_read(&live, store, session, error) ?: session_tell(&live, &told, error);
-    rc = live_close(&live, rc, error);
+    struct cairn_session_info told;
+    int rc = tell_session(store, session, &told, error);
     if (!rc)
         *info = told;
     return rc;
@@ -553,22 +573,26 @@ static int add_number(void *context, const struct session_row *row)
 struct session_list {
     int (*each)(void *, const struct cairn_session_info *);
     void *context;
+    struct cairn_error damaged; /* of the first one that cannot be read */
 };
 
+/* Damage is told at the end, and what can be read is listed. */
 static int list_page(struct cairn_store *store, const struct session_numbers *numbers,
-                     const struct session_list *list, int *stopped,
-                     struct cairn_error *error)
+                     struct session_list *list, int *stopped, struct cairn_error *error)
 {
-    int rc = 0;
-    for (size_t i = 0; i < numbers->n && !rc && !*stopped; i++) {
+    for (size_t i = 0; i < numbers->n && !*stopped; i++) {
         struct cairn_session_info info;
+        struct cairn_error why = {0};
         char text[24];
-        u64_text(numbers->at[i], text);
-        rc = cairn_session_get(store, text, &info, error);
-        if (!rc)
+        int rc = tell_session(store, u64_text(numbers->at[i], text), &info, &why);
+        if (rc && rc != CAIRN_EDAMAGED)
+            return error_set(error, rc, "%s", why.text);
+        if (rc && !list->damaged.code)
+            list->damaged = why;
+        if (info.session)
             *stopped = list->each(list->context, &info);
     }
-    return rc;
+    return 0;
 }
 
 /* The callback runs outside of a transaction, so it may use the store. */
@@ -576,7 +600,7 @@ int cairn_session_list(struct cairn_store *store, const struct cairn_page *page,
                        int (*each)(void *, const struct cairn_session_info *),
                        void *context, uint64_t *total, struct cairn_error *error)
 {
-    struct session_list list = {each, context};
+    struct session_list list = {.each = each, .context = context};
     struct cairn_page part = *page;
     uint64_t left = page->all ? UINT64_MAX : page->limit ? page->limit : 10;
     int rc = 0, stopped = 0;
@@ -590,6 +614,8 @@ int cairn_session_list(struct cairn_store *store, const struct cairn_page *page,
         left -= numbers.n;
         stopped |= numbers.n < part.limit;
     } while (!rc && !stopped && left);
+    if (!rc && list.damaged.code)
+        rc = error_set(error, CAIRN_EDAMAGED, "%s", list.damaged.text);
     return rc;
 }
 

@@ -10,9 +10,13 @@
 #include "web/place.h"
 #include "web/run_page.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
 enum {
     RUNS_SHOWN = 50,
@@ -206,7 +210,7 @@ static int put_sessions(struct place *place)
     int rc = cairn_session_list(place->store, &page, put_session, place, &total,
                                 place->error);
     place->out = out;
-    if (rc == 0 && total > 0) {
+    if ((rc == 0 || rc == CAIRN_EDAMAGED) && total > 0) {
         buf_format(out,
                    "<h2>Debugging sessions</h2><p class=\"note\">%" PRIu64
                    ", the newest first. <a href=\"/timeline\">Timeline of all</a></p>",
@@ -220,6 +224,29 @@ static int put_sessions(struct place *place)
     return rc;
 }
 
+/* What the files of the store take, and what is left on its disk. */
+static void put_disk(struct place *place)
+{
+    const char *path = cairn_store_path(place->store);
+    char text[FORMAT_MAX];
+    struct statvfs disk;
+    struct stat info;
+    struct dirent *entry;
+    uint64_t bytes = 0;
+    DIR *dir = opendir(path);
+    if (!dir)
+        return;
+    while ((entry = readdir(dir)))
+        if (fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(info.st_mode))
+            bytes += (uint64_t)info.st_blocks * 512;
+    closedir(dir);
+    buf_format(place->out, ": %s", format_bytes(text, bytes));
+    if (statvfs(path, &disk) == 0)
+        buf_format(place->out, ", %s free on the disk",
+                   format_bytes(text, (uint64_t)disk.f_bavail * disk.f_frsize));
+}
+
 static int put_home(struct place *place)
 {
     frame_begin(place->out, place->options);
@@ -228,6 +255,7 @@ static int put_home(struct place *place)
     frame_body(place->out, place->options, true);
     buf_text(place->out, "<header><h1>Runs and sessions</h1><p class=\"note\">");
     html_text(place->out, cairn_store_path(place->store));
+    put_disk(place);
     buf_text(place->out, "</p></header>");
     static const struct {
         const char *id;

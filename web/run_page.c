@@ -30,6 +30,7 @@ struct page {
     struct buf details; /* of the tasks, in the order in which they were looked at */
     bool *detailed;     /* [n] */
     size_t log_bytes, urgent, open;
+    uint32_t added; /* tasks that were, and of which the run knows nothing yet */
     struct cairn_error *error;
 };
 
@@ -95,6 +96,11 @@ static void put_facts(struct page *page)
         put(page, " of ");
         put_run_link(page->out, page->options, run->parent_run);
         put(page, "</dd>");
+    }
+    if (page->added > 0) {
+        snprintf(text, sizeof text, "%u task%s wait%s until the run goes on",
+                 page->added, plural(page->added), page->added == 1 ? "s" : "");
+        put_fact(page, "Added", text);
     }
     if (run->damaged > 0) {
         snprintf(text, sizeof text, "%u damaged checkpoints were skipped",
@@ -529,6 +535,8 @@ int run_page(struct buf *out, struct cairn_store *store, uint64_t run,
 {
     struct page page = {.out = out, .store = store, .options = options, .error = error};
     int rc = page_view_read(&page.view, store, run, error);
+    if (rc == 0 && !page.view.run.live)
+        rc = cairn_added_waiting(store, run, &page.added, error);
     if (rc == 0) {
         page.detailed = calloc(page.view.n + 1, sizeof *page.detailed);
         if (!page.detailed)

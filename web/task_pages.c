@@ -17,6 +17,7 @@
 enum {
     DECISIONS_SHOWN = 500,
     EVENTS_SHOWN = 200,
+    FILES_SHOWN = 200,
     ROWS_SHOWN = 200,
 };
 
@@ -237,6 +238,61 @@ static int put_value(void *context, const struct cairn_value_info *value)
     return 0;
 }
 
+static const char *const file_headings[] = {"", "File", "Size", "SHA-256", NULL};
+
+static void put_file_cells(struct rows *rows, const char *what, const char *name,
+                           uint64_t bytes, const char *sha256)
+{
+    struct buf *out = rows->place->out;
+    char size[FORMAT_MAX];
+    if (rows->n++ == 0) {
+        buf_text(out, "<h2>Files</h2>");
+        table_begin(out, "plain", "files", file_headings);
+    }
+    if (rows->n > FILES_SHOWN)
+        return;
+    buf_format(out, "<tr><td>%s</td><th scope=\"row\">", what);
+    html_start(out, name, TEXT_SHOWN);
+    buf_format(out, "</th><td>%s</td><td><code>%.16s</code></td></tr>",
+               format_bytes(size, bytes), sha256 ? sha256 : "");
+}
+
+static int put_file_row(void *context, const struct cairn_task_file *file)
+{
+    put_file_cells(context,
+                   file->input       ? "read"
+                   : file->directory ? "made, directory"
+                                     : "made",
+                   file->name, file->size, file->sha256);
+    return 0;
+}
+
+static int put_artifact_row(void *context, const struct cairn_artifact_info *artifact)
+{
+    put_file_cells(context, "artifact", artifact->path, artifact->size,
+                   artifact->sha256);
+    return 0;
+}
+
+/* As recorded when it completed: outputs, inputs, and artifacts, which are stored. */
+static void put_files(struct place *place, const char *task)
+{
+    struct rows rows = {place, 0};
+    struct cairn_error none = {0};
+    int rc =
+        cairn_task_files(place->store, place->number, task, put_file_row, &rows, &none);
+    if (rc == 0)
+        rc = cairn_artifacts(place->store, place->number, task, put_artifact_row, &rows,
+                             &none);
+    if (rows.n > 0)
+        table_end(place->out);
+    if (rows.n > FILES_SHOWN)
+        buf_format(place->out, "<p class=\"note\">and %zu more</p>",
+                   rows.n - FILES_SHOWN);
+    if (rc == CAIRN_EDAMAGED)
+        put_note(place->out, none.text);
+}
+
 static int put_event_row(void *context, const struct cairn_log_event *event)
 {
     struct rows *rows = context;
@@ -272,6 +328,7 @@ static int put_histories(struct place *place, const char *task)
         buf_text(out, "</dl>");
     if (values == CAIRN_EDAMAGED)
         put_note(out, none.text);
+    put_files(place, task);
     if (rc == 0 && started) {
         struct log_wanted log = {.run = place->number, .task = task, .stream = 1};
         buf_text(out, "<h2>Log</h2>");

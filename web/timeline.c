@@ -271,6 +271,8 @@ static int put_sessions(struct timeline *t, struct part_shown *part)
     int rc = session_starts_read(&starts, t->place->store, &page, &part->total,
                                  t->place->error);
     t->starts = &starts;
+    /* Those that can be read are shown. */
+    rc = put_damaged(t, rc);
     for (size_t i = 0; rc == 0 && i < starts.n_sessions; i++) {
         put_session_line(t, &starts.sessions[i]);
         rc = put_damaged(t, put_branches(t, starts.sessions[i].session, 0));
@@ -291,7 +293,8 @@ static int put_session(struct timeline *t, uint64_t session)
     int rc = cairn_session_get(t->place->store, number, &info, t->place->error);
     if (rc != 0)
         return rc;
-    rc = session_starts_read(&starts, t->place->store, &page, NULL, t->place->error);
+    rc = put_damaged(
+        t, session_starts_read(&starts, t->place->store, &page, NULL, t->place->error));
     t->starts = &starts;
     if (rc == 0) {
         put_session_line(t, &info);

@@ -117,6 +117,26 @@ CAIRN_API int cairn_values(struct cairn_store *store, uint64_t run, const char *
                            int (*each)(void *, const struct cairn_value_info *),
                            void *context, struct cairn_error *error);
 
+/* A file or directory that a completed task has made or read. Texts are valid in the
+ * call alone. */
+struct cairn_task_file {
+    const char *task;
+    uint32_t node;
+    const char *name; /* as it is declared, with values put in */
+    bool input;       /* it was read; else it is an output */
+    bool directory;
+    uint64_t size;      /* bytes */
+    const char *sha256; /* of the content then, in hex; NULL: not known */
+};
+
+/* The outputs and inputs that the attempts recorded by which tasks of a run (0: as
+ * above) are completed: of each the outputs first. `task` and the results are those of
+ * cairn_values. What lies there now is not looked at. */
+CAIRN_API int cairn_task_files(struct cairn_store *store, uint64_t run,
+                               const char *task,
+                               int (*each)(void *, const struct cairn_task_file *),
+                               void *context, struct cairn_error *error);
+
 /* ---- Artifacts ---- */
 
 /* A file or link that an attempt has left. Texts are valid in the call alone. */

@@ -52,7 +52,8 @@ CAIRN_API int cairn_session_start(struct cairn_store *store, const char *name,
 CAIRN_API int cairn_session_get(struct cairn_store *store, const char *session,
                                 struct cairn_session_info *info,
                                 struct cairn_error *error);
-/* Newest first. */
+/* Newest first. CAIRN_EDAMAGED after the last one, if a row of one is damaged: the error
+ * names it. What can be read was listed, with counts of rows that are whole. */
 CAIRN_API int cairn_session_list(struct cairn_store *store,
                                  const struct cairn_page *page,
                                  int (*each)(void *, const struct cairn_session_info *),

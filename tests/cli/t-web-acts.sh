@@ -232,4 +232,76 @@ serve --allow-changes --listen "127.0.0.1:$port"
 enter
 refused 403 'the key of an earlier start' "key=$old&act=resume&run=1"
 stop
+
+# ---- What a task has read and made; what was added to a run ----
+echo in >in
+cat >made.yaml <<'EOF'
+name: made
+tasks:
+  a: {run: 'cp in "o <b>"; mkdir -p d; echo 2 >d/x; echo log >kept', inputs: [in], outputs: ['o <b>', d/], artifacts: [kept], undo: 'rm "o <b>"'}
+EOF
+run cairn run -q made.yaml
+serve
+enter
+page 200 '/runs/7/task?task=a' 'a task that has made files'
+has '<td>made</td><th scope="row">o &lt;b&gt;</th><td>3 bytes</td>' 'its outputs'
+has '<td>made, directory</td><th scope="row">d/</th>' 'a directory'
+has '<td>read</td><th scope="row">in</th>' 'its inputs'
+has '<td>artifact</td><th scope="row">kept</th>' 'and what is kept of it'
+page 200 / 'the first page'
+ok 'says how much room there is' grep -qE '[.]cairn: [0-9.]+ [KM]iB, [0-9.]+ [A-Z]iB free on the disk' body
+run cairn undo 7
+page 200 '/runs/7/task?task=a' 'the same, undone'
+has '<td>2, undo</td>' 'the attempt that undid it'
+has 'undo_intended' 'and its events'
+echo '{tasks: {more: {run: "true"}}}' >more.yaml
+run cairn add 7 more.yaml
+page 200 /runs/7 'a run to which a task was added'
+has '<dt>Added</dt><dd>1 task waits until the run goes on</dd>'
+stop
+
+# ---- The same beside MCP, at one port ----
+cairn mcp --listen 127.0.0.1:0 --web --allow-changes >url 2>web.err &
+server=$!
+ok 'cairn mcp --web says both addresses' wait_for 10 sh -c '[ "$(wc -l <url)" -eq 2 ]'
+port=$(sed -n '1s/.*127.0.0.1:\([0-9]*\).mcp$/\1/p' url)
+opened=$(sed -n '2s/.*\(\/open\/[0-9a-f]*\)$/\1/p' url)
+enter
+page 200 /runs/1 'a page'
+key=$(key)
+rpc() { # BODY HEADER...
+    body=$1
+    shift
+    build POST /mcp "Content-Length: ${#body}" 'Content-Type: application/json' 'Accept: application/json, text/event-stream' "$@"
+    printf '%s' "$body" >>request
+    send
+}
+hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}'
+rpc "$hello"
+is "$code" 401 'the cookie of the pages does not open MCP'
+ok 'and MCP says how' grep -q '^WWW-Authenticate: Bearer' answer
+token="Authorization: Bearer $(cat .cairn/mcp.token)"
+ask GET / "$token" 'Cookie:'
+is "$code" 401 'nor the token of MCP the pages'
+rpc "$hello" "$token" 'Cookie:'
+is "$code" 200 'MCP answers'
+session=$(sed -n 's/^Mcp-Session-Id: \([0-9a-f]*\).*/\1/p' answer)
+rpc "$hello" "$token" 'Host: evil.example'
+is "$code" 403 'by its own name alone'
+ask GET / 'Host: evil.example'
+is "$code" 403 'as the pages'
+rpc '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_cancel","arguments":{"run":7}}}' "$token" 'Cookie:' "Mcp-Session-Id: $session"
+ok 'a tool works' grep -q '"structuredContent"' body
+is "$(cairn events --maintenance | grep -c 'web: cairn cancel 7')" 0 'no page has asked for it'
+post "key=$key&act=resume&run=7"
+post "key=$key&act=resume&run=7&nonce=$(nonce)"
+has 'It has begun' 'a page acts'
+ok 'and it is done' wait_for 20 sh -c 'cairn status 7 --json | grep -q "\"state\":\"completed\""'
+is "$(cairn events --maintenance | grep -c 'web: cairn resume 7')" 1 'which is noted'
+stop
+is "$status" 0 'it ends in order'
+run cairn mcp --web
+is "$status" 2 '--web needs --listen'
+run cairn mcp --listen 127.0.0.1:0 --allow-changes
+is "$status" 2 '--allow-changes needs --web'
 done_testing

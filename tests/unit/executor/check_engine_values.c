@@ -3,6 +3,8 @@
 /* Whole runs: the values that tasks pass on. */
 #include "tests/support/engine.h"
 
+#include "base/str.h"
+
 static struct cairn_store *store;
 
 static void begin(void)
@@ -165,6 +167,52 @@ START_TEST(values_that_come_too_late)
 }
 END_TEST
 
+struct seen_files {
+    struct buf text;
+    uint32_t stop_after; /* 0: never */
+    uint32_t n;
+};
+
+static int see_file(void *context, const struct cairn_task_file *file)
+{
+    struct seen_files *seen = context;
+    buf_format(&seen->text, "%s %s %s%s %llu %.4s\n", file->task,
+               file->input ? "in" : "out", file->name, file->directory ? "" : " file",
+               (unsigned long long)file->size, file->sha256 ? file->sha256 : "-");
+    return ++seen->n == seen->stop_after;
+}
+
+static void expect_files(const char *task, const char *wanted)
+{
+    struct seen_files seen = {.text = BUF_INIT};
+    good(cairn_task_files(store, 0, task, see_file, &seen, &error));
+    buf_byte(&seen.text, 0);
+    ck_assert_str_eq(seen.text.data, wanted);
+    buf_release(&seen.text);
+}
+
+/* What tasks have made and read, as it was recorded. */
+START_TEST(files_of_tasks)
+{
+    put_file("in", "1\n");
+    run_it("name: w\non_failure: continue\ntasks:\n"
+           "  a: {run: 'cp in o; mkdir d', inputs: [in], outputs: [o, d/]}\n"
+           "  b: {needs: [a], run: 'echo 22 >p', inputs: [o], outputs: [p]}\n"
+           "  c: {needs: [b], run: 'exit 1', inputs: [p]}\n");
+    put_file("o", "other\n"); /* what lies there now is not looked at */
+    expect_files("b", "b out p file 3 f14b\nb in o file 2 4355\n");
+    expect_files("c", "");
+    struct seen_files seen = {.text = BUF_INIT, .stop_after = 2};
+    good(cairn_task_files(store, 1, NULL, see_file, &seen, &error));
+    ck_assert_uint_eq(seen.n, 2);
+    buf_release(&seen.text);
+    ck_assert_int_eq(cairn_task_files(store, 1, "none", see_file, &seen, &error),
+                     CAIRN_ENOTFOUND);
+    ck_assert_int_eq(cairn_task_files(store, 9, NULL, see_file, &seen, &error),
+                     CAIRN_ENOTFOUND);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("engine_values");
@@ -177,6 +225,7 @@ int main(void)
     tcase_add_test(tests, no_values_of_earlier_attempts);
     tcase_add_test(tests, value_files_that_are_tampered_with);
     tcase_add_test(tests, values_that_come_too_late);
+    tcase_add_test(tests, files_of_tasks);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
