@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn graph: a workflow as a picture. */
+#include "base/memory.h"
 #include "cli/commands/commands.h"
 #include "cli/describe.h"
 #include "cli/exit_status.h"
@@ -128,47 +129,82 @@ static void print_mermaid(struct picture *p)
             out("  classDef %s fill:%s\n", picture_states[i], picture_colours[i]);
 }
 
-static void add_node(struct doc *doc, const struct picture *p,
-                     const struct picture_node *at)
+/* What each node needs: pairs of nodes, by the second one. */
+struct edges {
+    struct edge {
+        uint32_t from, to;
+    } * at;
+    size_t n, capacity;
+    bool failed; /* out of memory */
+};
+
+static int note_edge(void *context, uint32_t from, uint32_t to)
 {
-    const struct cairn_workflow *workflow = p->workflow;
-    uint32_t node = at->node;
-    struct cairn_node_info info, need;
-    if (cairn_workflow_node(workflow, node, &info) != 0)
-        return;
-    doc_object(doc, NULL);
-    doc_text(doc, "id", info.id);
-    doc_text(doc, "group", info.group);
-    doc_text(doc, "description", cairn_workflow_description(workflow, node));
-    doc_text(doc, "command", info.command);
-    doc->failed |= !info.command;
-    doc_bool(doc, "barrier", info.barrier);
-    if (p->states)
-        doc_text(doc, "state", info.barrier ? NULL : picture_states[at->state]);
-    doc_array(doc, "needs");
-    for (uint32_t k = 0; k < info.needs; k++) {
-        if (cairn_workflow_node(workflow, cairn_workflow_need(workflow, node, k),
-                                &need) == 0)
-            doc_text(doc, NULL, need.id);
-    }
-    doc_end(doc);
+    struct edges *edges = context;
+    struct edge *at = array_room(edges->at, edges->n, &edges->capacity, sizeof *at);
+    edges->failed = !at;
+    if (!at)
+        return 1;
+    edges->at = at;
+    at[edges->n++] = (struct edge){from, to};
+    return 0;
+}
+
+static void add_counts(struct doc *doc, const struct picture_node *at)
+{
+    doc_object(doc, "counts");
+    for (uint32_t i = 0; i < PICTURE_STATES; i++)
+        if (at->counts[i] > 0)
+            doc_count(doc, picture_states[i], at->counts[i]);
     doc_end(doc);
 }
 
-static int print_document(const struct picture *p, uint64_t run)
+static void add_node(struct doc *doc, const struct picture *p, bool fold,
+                     const struct picture_node *at)
 {
     const struct cairn_workflow *workflow = p->workflow;
+    struct cairn_node_info info = {0};
+    (void)cairn_workflow_node(workflow, at->node, &info);
+    doc_object(doc, NULL);
+    doc_text(doc, "id", at->name);
+    doc_text(doc, "group", info.group);
+    doc_text(doc, "description", cairn_workflow_description(workflow, at->node));
+    doc_text(doc, "command", at->tasks > 1 ? NULL : info.command);
+    doc->failed |= !info.command;
+    doc_bool(doc, "barrier", info.barrier);
+    if (fold)
+        doc_count(doc, "tasks", at->tasks);
+    if (p->states)
+        doc_text(doc, "state", info.barrier ? NULL : picture_states[at->state]);
+    if (p->states && fold)
+        add_counts(doc, at);
+    doc_array(doc, "needs");
+}
+
+static int print_document(struct picture *p, bool fold, uint64_t run)
+{
+    const struct cairn_workflow *workflow = p->workflow;
+    struct edges edges = {0};
     struct doc doc;
+    size_t next = 0;
+    picture_each_edge(p, note_edge, &edges);
     doc_begin(&doc);
     doc_text(&doc, "workflow", cairn_workflow_name(workflow));
     if (p->states)
         doc_count(&doc, "run", run);
     doc_text(&doc, "description", cairn_workflow_description(workflow, UINT32_MAX));
     doc_count(&doc, "tasks", cairn_workflow_tasks(workflow));
-    doc_count(&doc, "edges", cairn_workflow_edges(workflow));
+    doc_count(&doc, "edges", fold ? edges.n : cairn_workflow_edges(workflow));
     doc_array(&doc, "nodes");
-    for (uint32_t i = 0; i < p->n; i++)
-        add_node(&doc, p, &p->at[i]);
+    for (uint32_t i = 0; i < p->n; i++) {
+        add_node(&doc, p, fold, &p->at[i]);
+        for (; next < edges.n && edges.at[next].to == i; next++)
+            doc_text(&doc, NULL, p->at[edges.at[next].from].name);
+        doc_end(&doc);
+        doc_end(&doc);
+    }
+    doc.failed |= edges.failed;
+    free(edges.at);
     return doc_print(&doc);
 }
 
@@ -195,7 +231,7 @@ static int print_picture(const struct settings *settings, enum format format,
     if (rc != 0)
         status = report_error(&error);
     else if (format == FORMAT_JSON)
-        status = print_document(&picture, run);
+        status = print_document(&picture, settings->given[OPT_FOLD], run);
     else if (format == FORMAT_MERMAID)
         print_mermaid(&picture);
     else
@@ -209,8 +245,6 @@ static int check_options(const struct settings *settings, enum format format)
     if (ui_json() && settings->given[OPT_FORMAT] && format != FORMAT_JSON)
         return report_usage("graph", "give only one of --json and --format %s",
                             settings->text[OPT_FORMAT]);
-    if ((ui_json() || format == FORMAT_JSON) && settings->given[OPT_FOLD])
-        return report_usage("graph", "--fold is for pictures: --format dot or mermaid");
     if (settings->given[OPT_STATES] && settings->n_operands > 0)
         return report_usage("graph", "--states shows a run: give no FILE, or --run N");
     return 0;

@@ -36,8 +36,13 @@ exits 2 cairn graph --states --param x=y
 says '--states shows a run, and there is none' 'nor has a file with parameters'
 exits 2 cairn graph --states --store none
 says '--states shows a run, and there is none' 'nor has one that never ran'
-exits 2 cairn graph --json --fold
-says 'is for pictures'
+exits 0 cairn graph flow.yaml --json --fold
+json_ok 'folded nodes as JSON'
+is "$(json_get .edges)" 6 'the edges of the picture'
+is "$(grep -o '"id":"[a-z]*"\|"tasks":[0-9]*\|"needs":[^]]*' out | sed 's/"id"://; s/"//g' | tr '\n' ' ')" \
+    'tasks:9 get tasks:1 needs:[ test tasks:4 needs:[get pack tasks:2 needs:[test all tasks:1 needs:[test,pack one tasks:1 needs:[pack,get ' 'a node for each group, and what it needs'
+exits 0 cairn graph --states --run 1 --fold --json
+says '"tasks":4,"state":"failed","counts":{"excluded":2,"completed":1,"failed":1}' 'how many of its tasks are in each state'
 # the store's newest run is that of flow.yaml
 exits 0 cairn graph --states --json
 json_ok 'states as JSON'
