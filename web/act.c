@@ -265,15 +265,6 @@ static void put_session_named(struct place *place,
     buf_text(place->out, "</p>");
 }
 
-static int show_session(struct place *place, const struct act_asked *asked)
-{
-    struct cairn_session_info info;
-    int rc = get_session(place, asked, &info);
-    if (rc == 0)
-        put_session_named(place, &info);
-    return rc;
-}
-
 static int show_create(struct place *place, const struct act_asked *asked)
 {
     struct cairn_session_info info;
@@ -406,14 +397,14 @@ static const struct action actions[] = {{.name = "resume",
                                          .option = "--yes",
                                          .on = ON_SESSION,
                                          .looks = true,
-                                         .show = show_session},
+                                         .show = show_restore},
                                         {.name = "redo-restore",
                                          .command = "checkpoint redo-restore",
                                          .label = "Redo the last restore",
                                          .option = "--yes",
                                          .on = ON_SESSION,
                                          .looks = true,
-                                         .show = show_session},
+                                         .show = show_restore},
                                         {.name = "create",
                                          .command = "checkpoint create",
                                          .label = "Create a checkpoint",
@@ -434,7 +425,7 @@ static const struct action actions[] = {{.name = "resume",
                                          .show = show_checkpoint},
                                         {.name = "note",
                                          .command = "checkpoint note",
-                                         .label = "Note",
+                                         .label = "Add a note to",
                                          .on = ON_CHECKPOINT,
                                          .fields = {&field_note},
                                          .show = show_checkpoint}};
@@ -831,8 +822,12 @@ static bool decide(struct place *place, struct act *act)
     const char *note = NULL;
     bool done = false;
     struct preview *seen = use_nonce(act->acts, act->nonce, &act->asked);
+    struct act_asked about = act->asked;
+    const char *number = strchr(act->id, ':');
+    if (number)
+        about.checkpoint = strtoull(number + 1, NULL, 10);
     place->out = &shown;
-    int rc = act->action->show(place, &act->asked);
+    int rc = act->action->show(place, &about);
     place->out = out;
     out->failed |= shown.failed | act->seen.failed | act->hashed.failed;
     struct digest digest = digest_shown(place, act, &shown);

@@ -321,7 +321,13 @@ static int note_restore(void *context, const struct cairn_session_event *event)
     buf_clear(row);
     buf_text(row, "<li>");
     html_time(row, event->time_ns);
-    buf_text(row, " ");
+    buf_text(row, strcmp(event->verb, "restored") == 0        ? " restored "
+                  : strcmp(event->verb, "undid-restore") == 0 ? " undone, back on "
+                                                              : " redone, on ");
+    if (event->id[0] != '\0' && strcmp(event->verb, "restored") == 0) {
+        put_checkpoint_link(row, event->id);
+        buf_byte(row, ' ');
+    }
     html_text(row, event->text);
     buf_text(row, "</li>");
     return 0;

@@ -88,6 +88,7 @@ refused 409 'once' "$restore&nonce=$nonce"
 # ---- Back and forward ----
 page 200 '/timeline?session=1' 'the timeline of the session'
 has '<h2>Restores</h2>' 'shows restores'
+has "restored <a href=\"/checkpoints/$first\">" 'of which checkpoint'
 has '<button>Undo the last restore...</button>'
 undo="key=$key&act=undo-restore&session=1"
 redo="key=$key&act=redo-restore&session=1"
@@ -96,6 +97,7 @@ has 'there is nothing to redo'
 ok 'which is inert' inert body "$served"
 post "$undo"
 has 'files     1 added, 1 changed, 0 removed' 'what an undo would do'
+has '+ added</td><th scope="row">h2</th>' 'item by item'
 has '   0    1  y' 'file by file'
 post "$undo&nonce=$(nonce)"
 is "$code" 200 'undone'
@@ -137,7 +139,7 @@ has '<button>Remove the label keep...</button>'
 post "key=$key&act=note&checkpoint=$third"
 post "key=$key&act=note&checkpoint=$third&nonce=$(nonce)&text="
 is "$code" 409 'an empty note'
-has 'This was not done: Note checkpoint'
+has 'This was not done: Add a note to checkpoint'
 post "key=$key&act=note&checkpoint=$third"
 post "key=$key&act=note&checkpoint=$third&nonce=$(nonce)&text=a+%3Cscript%3E"
 is "$code" 200 'a note'
