@@ -490,8 +490,9 @@ static const struct option option_table[OPT_NONE] = {
                             "(default: mcp.token in the store)"),
     [OPT_ALLOW_REMOTE] = FLAG(
         "allow-remote", "let --listen be reached from other machines, unencrypted"),
-    [OPT_WEB] = FLAG("web", "with --listen: show pages to a browser, too, as `cairn web` "
-                            "does"),
+    [OPT_WEB] =
+        FLAG("web", "with --listen: show pages to a browser, too, as `cairn web` "
+                    "does"),
     [OPT_ALLOW_CHANGES] =
         FLAG("allow-changes", "let pages resume, cancel and undo runs, complete tasks, "
                               "restore checkpoints, and more"),

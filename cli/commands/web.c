@@ -79,6 +79,37 @@ int report_page(struct settings *settings)
     return status;
 }
 
+int host_names_read(const struct settings *settings, struct host_names *hosts)
+{
+    size_t n = 0;
+    char *at;
+    if (!settings->given[OPT_ALLOW_HOST])
+        return 0;
+    hosts->text = strdup(settings->text[OPT_ALLOW_HOST]);
+    if (!hosts->text)
+        return report_nomem();
+    for (at = hosts->text; at; n++) {
+        char *comma = strchr(at, ',');
+        size_t length = comma ? (size_t)(comma - at) : strlen(at);
+        if (n == HOSTS_MAX || length == 0 || strcspn(at, ":/ ") < length)
+            return report_usage(settings->command,
+                                "--allow-host takes up to %d names without ports, "
+                                "separated by commas",
+                                HOSTS_MAX);
+        hosts->names[n] = at;
+        at = comma ? comma + 1 : NULL;
+        if (comma)
+            *comma = '\0';
+    }
+    return 0;
+}
+
+void host_names_release(struct host_names *hosts)
+{
+    free(hosts->text);
+    *hosts = (struct host_names){0};
+}
+
 struct serving {
     struct settings *settings;
     struct cairn_store *store;
