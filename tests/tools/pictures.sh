@@ -20,6 +20,6 @@ until [ -s url ]; do sleep 0.1; done
 id() { cairn checkpoint list --session 1 --json | tr '{' '\n' | sed -n "s/.*\"debug:\([0-9]*\).*\"message\":\"$1\".*/\1/p" | head -n 1; }
 node --experimental-websocket --no-warnings "$tools/browser.mjs" "$(cat url)" 'document.title.startsWith("cairn: /")' \
     '=1180x760 light' '@/runs/1' "<$docs/page-run.webp" \
-    '=1180x620 light' '@/sessions/1' "<$docs/page-session.webp" \
-    '=1180x760 dark' "@/compare?from=$(id 'first measurements')&to=$(id 'warm the cache up')&view=sides" "<$docs/page-compare.webp"
+    '=1180x840 light' '@/sessions/1' "<$docs/page-session.webp" \
+    '=1180x1010 dark' "@/compare?from=$(id 'first measurements')&to=$(id 'warm the cache up')&view=sides" "<$docs/page-compare.webp"
 wc -c "$docs"/page-*.webp
