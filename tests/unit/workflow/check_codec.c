@@ -240,11 +240,6 @@ static void bad_when(struct definition *d)
 {
     d->defs[0].when = 3;
 }
-static void bad_finally_order(struct definition *d)
-{
-    d->defs[0].finally = true;
-    d->defs[1].n_needs = 0;
-}
 static void bad_finally_need(struct definition *d)
 {
     d->defs[4].needs[0].target = 0;
@@ -314,17 +309,17 @@ static void bad_argument(struct definition *d)
 #name, name  \
     }
 static const struct damage damages[] = {
-    DAMAGE(bad_undo_scope),     DAMAGE(bad_scope_without_undo),
-    DAMAGE(bad_on_failure),     DAMAGE(bad_on_crash),
-    DAMAGE(bad_secrets),        DAMAGE(bad_when),
-    DAMAGE(bad_finally_order),  DAMAGE(bad_finally_need),
-    DAMAGE(bad_ordinary_need),  DAMAGE(bad_thresholds),
-    DAMAGE(bad_threshold),      DAMAGE(bad_no_check),
-    DAMAGE(bad_no_side_shell),  DAMAGE(bad_side_shell),
-    DAMAGE(bad_task_secret),    DAMAGE(bad_task_param),
-    DAMAGE(bad_unowned_params), DAMAGE(bad_external),
-    DAMAGE(bad_kind),           DAMAGE(bad_id),
-    DAMAGE(bad_bracket_id),     DAMAGE(bad_argument)};
+    DAMAGE(bad_undo_scope),   DAMAGE(bad_scope_without_undo),
+    DAMAGE(bad_on_failure),   DAMAGE(bad_on_crash),
+    DAMAGE(bad_secrets),      DAMAGE(bad_when),
+    DAMAGE(bad_finally_need), DAMAGE(bad_ordinary_need),
+    DAMAGE(bad_thresholds),   DAMAGE(bad_threshold),
+    DAMAGE(bad_no_check),     DAMAGE(bad_no_side_shell),
+    DAMAGE(bad_side_shell),   DAMAGE(bad_task_secret),
+    DAMAGE(bad_task_param),   DAMAGE(bad_unowned_params),
+    DAMAGE(bad_external),     DAMAGE(bad_kind),
+    DAMAGE(bad_id),           DAMAGE(bad_bracket_id),
+    DAMAGE(bad_argument)};
 
 START_TEST(test_damage)
 {
