@@ -342,7 +342,7 @@ static const struct option option_table[OPT_NONE] = {
                      "lines around each change in a patch (default 3)", 0, 1000000, 0},
     [OPT_BOARD_ONLY] =
         FLAG("board-only", "restore the board, and leave the files as they are"),
-    [OPT_HTML] = FLAG("html", "write a page about a run, not a session"),
+    [OPT_HTML] = FLAG("html", "write a page of a run, or of --session, for a browser"),
     [OPT_PAGE_FILE] = {"output", 'o', OPTION_TEXT, "FILE",
                        "write the page to FILE (default: stdout)", 0, 0, 0},
     [OPT_ARTIFACT_TASK] = TEXT(

@@ -882,7 +882,7 @@ static struct place place_of(struct cairn_store *store,
                              struct page_answer *answer, struct cairn_error *error)
 {
     answer->type = "text/html; charset=utf-8";
-    return (struct place){&answer->body, store, options, NULL, answer, error, 0};
+    return (struct place){&answer->body, store, options, NULL, answer, error, 0, 0};
 }
 
 struct act *act_take(struct acts *acts, struct cairn_store *store,

@@ -19,6 +19,7 @@ enum {
     MESSAGES_SHOWN = 20,
     FILES_SHOWN = 1000,
     PATCHES_BYTES = 512 << 10,
+    FILE_PATCHES_BYTES = 64 << 10, /* of each comparison in a file */
     PATCH_BYTES = 128 << 10,
     PICTURES_SHOWN = 20,
     TASKS_SHOWN = 1000,
@@ -28,8 +29,8 @@ struct comparison {
     struct place *place;
     struct cairn_checkpoint_info from, to;
     uint64_t n;
-    size_t bytes; /* of patches */
-    bool sides;   /* they are shown beside each other */
+    size_t bytes, most; /* of patches */
+    bool sides;         /* they are shown beside each other */
     /* Contents that are no text, to be looked at when the list of files is done: where
      * in it a picture would stand. */
     struct binary {
@@ -112,17 +113,29 @@ int put_board_changes(struct place *place, const char *session, const char *from
     return rc;
 }
 
+static void begin_part(struct comparison *c, const char *heading)
+{
+    if (c->place->options->style)
+        buf_format(c->place->out, "<section><h2>%s</h2>", heading);
+}
+
+static void end_part(struct comparison *c)
+{
+    buf_text(c->place->out, c->place->options->style ? "</section>" : "");
+}
+
 static int put_changes(struct comparison *c, struct cairn_board_summary *summary)
 {
     struct buf *out = c->place->out, rows = BUF_INIT;
     c->place->out = &rows;
     int rc = put_board_changes(c->place, NULL, c->from.id, c->to.id, summary);
     c->place->out = out;
-    buf_text(out, "<section><h2>Board</h2><p>");
+    begin_part(c, "Board");
+    buf_text(out, "<p>");
     html_text(out, rc == 0 ? summary->text : "");
     buf_text(out, "</p>");
     buf_str(out, buf_view(&rows));
-    buf_text(out, "</section>");
+    end_part(c);
     out->failed |= rows.failed;
     buf_release(&rows);
     return rc;
@@ -347,9 +360,11 @@ static int put_file(void *context, const struct cairn_file_change *change)
     if (c->n++ >= FILES_SHOWN)
         return 0;
     size_t size = change->patch_bytes;
-    bool shown = size > 0 && size <= PATCH_BYTES && c->bytes + size <= PATCHES_BYTES &&
+    bool shown = size > 0 && size <= PATCH_BYTES && c->bytes + size <= c->most &&
                  !change->binary;
-    buf_text(out, shown ? "<details open><summary>" : "<p class=\"file\">");
+    buf_text(out, !shown                     ? "<p class=\"file\">"
+                  : c->place->options->style ? "<details open><summary>"
+                                             : "<details><summary>");
     put_file_line(out, change);
     if (shown) {
         c->bytes += size;
@@ -361,7 +376,7 @@ static int put_file(void *context, const struct cairn_file_change *change)
     if (size > 0 && !change->binary)
         buf_text(out, ": too long to be shown here");
     buf_text(out, "</p>");
-    if (change->binary && !change->old_path)
+    if (change->binary && !change->old_path && c->place->options->style)
         note_binary(c, change);
     return 0;
 }
@@ -414,7 +429,7 @@ static int put_files(struct comparison *c)
     int rc = cairn_files_compare(c->place->store, NULL, c->from.id, c->to.id, &options,
                                  put_file, c, &error);
     c->place->out = out;
-    buf_text(out, "<section><h2>Files</h2>");
+    begin_part(c, "Files");
     if (rc == CAIRN_ENOTFOUND)
         put_note(out, "At least one of the two holds no files.");
     else if (rc != 0)
@@ -422,7 +437,7 @@ static int put_files(struct comparison *c)
     else
         buf_format(out, "<p>%" PRIu64 " file%s</p>", c->n,
                    c->n == 1 ? " differs" : "s differ");
-    if (rc == 0 && c->bytes > 0)
+    if (rc == 0 && c->bytes > 0 && c->place->options->style)
         put_view_links(c);
     put_with_pictures(c, &files);
     if (c->n > FILES_SHOWN)
@@ -434,7 +449,7 @@ static int put_files(struct comparison *c)
                     c->from.id, c->to.id);
         buf_text(out, "</p>");
     }
-    buf_text(out, "</section>");
+    end_part(c);
     out->failed |= files.failed;
     buf_release(&files);
     for (size_t i = 0; i < c->n_binaries; i++) {
@@ -585,9 +600,19 @@ static int put_sessions(struct comparison *c)
     return rc;
 }
 
+int put_differences(struct place *place, const struct cairn_checkpoint_info *from,
+                    const struct cairn_checkpoint_info *to)
+{
+    struct comparison c = {
+        .place = place, .from = *from, .to = *to, .most = FILE_PATCHES_BYTES};
+    struct cairn_board_summary summary = {0};
+    int rc = put_damage(place, put_changes(&c, &summary));
+    return rc == 0 ? put_files(&c) : rc;
+}
+
 int compare_page(struct place *place)
 {
-    struct comparison c = {.place = place};
+    struct comparison c = {.place = place, .most = PATCHES_BYTES};
     struct buf *out = place->out;
     char *view = ask_text(place->ask, "view");
     c.sides = view && strcmp(view, "sides") == 0;

@@ -379,7 +379,7 @@ void pages_answer(struct cairn_store *store, const struct page_options *options,
                   const struct page_ask *ask, struct page_answer *answer)
 {
     struct cairn_error error = {0};
-    struct place place = {&answer->body, store, options, ask, answer, &error, 0};
+    struct place place = {&answer->body, store, options, ask, answer, &error, 0, 0};
     answer->type = "text/html; charset=utf-8";
     const struct {
         const char *address, *type, *text;

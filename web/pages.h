@@ -41,6 +41,11 @@ void pages_answer(struct cairn_store *store, const struct page_options *options,
                   const struct page_ask *ask, struct page_answer *answer);
 /* Whether there can be a page of this address that web/live.h renews. */
 bool pages_are_live(const char *path);
+/* Appends a session as one file: what its page, the timeline and comparisons of
+ * neighbours show, in less than 2 MB, which says what is left out. A code of the
+ * library. `options->style` is NULL. */
+int session_report(struct buf *out, struct cairn_store *store, uint64_t session,
+                   const struct page_options *options, struct cairn_error *error);
 /* A page that says what is wrong. */
 void pages_problem(const struct page_options *options, unsigned status,
                    const char *text, struct page_answer *answer);

@@ -93,7 +93,7 @@ void put_part_links(struct buf *out, const struct part_shown *part)
     if (shown > 0)
         buf_format(out, "%" PRIu64 " to %" PRIu64 " of %" PRIu64 " ", part->offset + 1,
                    part->offset + shown, part->total);
-    if (more)
+    if (more && part->address)
         buf_format(out, "<a href=\"%s%" PRIu64 "\">%s</a>", part->address,
                    part->offset + shown, part->behind);
     buf_text(out, "</p>");

@@ -14,6 +14,7 @@ struct place {
     struct page_answer *answer;
     struct cairn_error *error;
     uint64_t number; /* in the path: of the run, session or checkpoint */
+    uint32_t most;   /* of a file: entries of each list; 0: a page is served */
 };
 
 /* What a value of the query stands for; heap. NULL: it is not there, or is no text. */
@@ -35,7 +36,7 @@ int put_damage(struct place *place, int rc);
 /* Links to what comes before and behind a part of a list. `address` ends where the
  * number of the first one is put. */
 struct part_shown {
-    const char *address, *before, *behind;
+    const char *address, *before, *behind; /* address NULL: no links */
     uint64_t offset, total;
     uint64_t shown; /* 0: `most`, or as many as there are */
     uint32_t most;
@@ -54,6 +55,11 @@ int put_board(struct place *place, const char *session, const char *id);
  * of cairn_session_diff. */
 int put_board_changes(struct place *place, const char *session, const char *from,
                       const char *to, struct cairn_board_summary *summary);
+/* The same and the files, for a file that holds many of them; no section. */
+int put_differences(struct place *place, const struct cairn_checkpoint_info *from,
+                    const struct cairn_checkpoint_info *to);
+/* The branches of a session with their checkpoints, as a table, and its restores. */
+int put_session_timeline(struct place *place, uint64_t session);
 /* How likely the hypotheses were over time (the most likely ones, or one), as a picture
  * and as a table; nothing where there is no evidence. As graph what beliefs rest on, of
  * the session of the place; nothing where none does on another. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A session: its board, its conversation with the checkpoint at each point, one item
- * with what belongs to it, its settings, and what takes room. */
+ * with what belongs to it, its settings, and what takes room; and all of it as one file. */
 #include "web/place.h"
 
 #include "base/error.h"
+#include "base/words.h"
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/items.h"
@@ -124,12 +125,12 @@ static int put_section(struct item_rows *rows, const char *session, const char *
     const struct item_kind *kind = rows->kind;
     struct buf *out = rows->place->out;
     size_t before = out->size;
+    bool links = rows->session != 0 && rows->place->options->style;
+    uint32_t most = rows->place->most ?: ITEMS_SHOWN;
     bool by_score = strcmp(kind->name, "hypothesis") == 0 ||
                     (strcmp(kind->name, "gap") == 0 && !id);
-    struct cairn_item_filter filter = {.kind = kind->name,
-                                       .checkpoint = id,
-                                       .by_score = by_score,
-                                       .page.limit = ITEMS_SHOWN};
+    struct cairn_item_filter filter = {
+        .kind = kind->name, .checkpoint = id, .by_score = by_score, .page.limit = most};
     uint64_t total = 0;
     buf_format(out, "<h3>%s%s</h3>", by_score && kind->prefix[0] == 'g' ? "open " : "",
                kind->plural);
@@ -139,13 +140,12 @@ static int put_section(struct item_rows *rows, const char *session, const char *
         out->size = before;
         return rc;
     }
-    if (rows->session != 0)
+    if (links)
         buf_format(out, "<p><a href=\"/sessions/%" PRIu64 "/items?kind=%s\">all %s</a>",
                    rows->session, kind->name, kind->plural);
-    if (total > ITEMS_SHOWN)
-        buf_format(out, "%s%u of %" PRIu64, rows->session ? ": " : "<p>",
-                   (unsigned)ITEMS_SHOWN, total);
-    buf_text(out, rows->session != 0 || total > ITEMS_SHOWN ? "</p>" : "");
+    if (total > most)
+        buf_format(out, "%s%u of %" PRIu64, links ? ": " : "<p>", most, total);
+    buf_text(out, links || total > most ? "</p>" : "");
     return 0;
 }
 
@@ -204,6 +204,7 @@ struct talk {
     const char *session;
     char at[CAIRN_ID_MAX]; /* the line is that of this checkpoint; "": the present */
     uint64_t skip;         /* messages at its end */
+    uint32_t most;         /* are shown */
     uint64_t first, first_position, shown;
     struct mark *marks; /* [n], newest first */
     size_t n;
@@ -313,7 +314,7 @@ static int note_first(void *context, const struct cairn_message *message)
 static int put_one(void *context, const struct cairn_message *message)
 {
     struct talk *talk = context;
-    if (talk->shown++ == MESSAGES_SHOWN)
+    if (talk->shown++ == talk->most)
         return 1;
     (void)put_message(talk->place->out, message);
     put_marks(talk, message->n);
@@ -329,6 +330,12 @@ static void put_older(struct talk *talk)
     for (size_t i = 0; i < talk->n; i++)
         if (talk->marks[i].messages >= left)
             from = &talk->marks[i];
+    if (!talk->place->options->style) {
+        buf_format(talk->place->out,
+                   "<p class=\"note\">%" PRIu64 " message%s before these left out</p>",
+                   left, plural(left));
+        return;
+    }
     buf_format(talk->place->out, "<p><a href=\"/sessions/%" PRIu64 "/messages?",
                talk->place->number);
     if (from)
@@ -337,7 +344,7 @@ static void put_older(struct talk *talk)
     else
         buf_format(talk->place->out, "%s%s%sskip=%" PRIu64, talk->at[0] ? "at=" : "",
                    talk->at[0] ? strchr(talk->at, ':') + 1 : "",
-                   talk->at[0] ? "&amp;" : "", talk->skip + MESSAGES_SHOWN);
+                   talk->at[0] ? "&amp;" : "", talk->skip + talk->most);
     buf_format(talk->place->out, "\">older messages</a>, %" PRIu64 " before these</p>",
                left);
 }
@@ -347,8 +354,9 @@ static int put_talk(struct talk *talk)
     struct place *place = talk->place;
     struct cairn_message_line line = {0};
     const char *at = talk->at[0] ? talk->at : NULL;
+    talk->most = place->most ?: MESSAGES_SHOWN;
     int rc =
-        cairn_message_list(place->store, talk->session, at, talk->skip + MESSAGES_SHOWN,
+        cairn_message_list(place->store, talk->session, at, talk->skip + talk->most,
                            note_first, talk, &line, place->error);
     if (rc == 0)
         rc = find_marks(talk);
@@ -363,9 +371,9 @@ static int put_talk(struct talk *talk)
     if (rc == 0 && talk->first_position <= 1)
         put_marks(talk, 0);
     if (rc == 0)
-        rc = cairn_message_list(place->store, talk->session, at,
-                                talk->skip + MESSAGES_SHOWN, put_one, talk, NULL,
-                                place->error);
+        rc =
+            cairn_message_list(place->store, talk->session, at, talk->skip + talk->most,
+                               put_one, talk, NULL, place->error);
     free(talk->marks);
     return rc;
 }
@@ -389,14 +397,16 @@ static void put_facts(struct place *place, const struct cairn_session_info *info
 {
     struct buf *out = place->out;
     char spent[FORMAT_MAX];
-    buf_format(out,
-               "<p class=\"links\"><a href=\"/timeline?session=%" PRIu64 "\">timeline"
-               "</a> <a href=\"/sessions/%" PRIu64
-               "/grep\">search in files</a> <a href=\"/sessions/%" PRIu64
-               "/settings\">settings</a> <a href=\"/sessions/%" PRIu64
-               "/size\">what takes room</a></p>"
-               "<dl class=\"facts\">",
-               info->session, info->session, info->session, info->session);
+    if (place->options->style)
+        buf_format(out,
+                   "<p class=\"links\"><a href=\"/timeline?session=%" PRIu64
+                   "\">timeline"
+                   "</a> <a href=\"/sessions/%" PRIu64
+                   "/grep\">search in files</a> <a href=\"/sessions/%" PRIu64
+                   "/settings\">settings</a> <a href=\"/sessions/%" PRIu64
+                   "/size\">what takes room</a></p>",
+                   info->session, info->session, info->session, info->session);
+    buf_text(out, "<dl class=\"facts\">");
     fact_begin(out, "state");
     buf_text(out, session_state_text(info));
     buf_text(out, ", on branch ");
@@ -443,6 +453,18 @@ static int put_board_part(struct place *place, const char *session)
     return rc;
 }
 
+static int put_talk_part(struct place *place, const char *session)
+{
+    struct buf *out = place->out;
+    part_begin(place->options, out, "talk", NO_NUMBER);
+    buf_text(out, "<section id=\"talk\">");
+    int rc =
+        put_damage(place, put_talk(&(struct talk){.place = place, .session = session}));
+    buf_text(out, "</section>");
+    part_end(place->options, out);
+    return rc;
+}
+
 int session_page(struct place *place)
 {
     struct cairn_session_info info;
@@ -457,13 +479,8 @@ int session_page(struct place *place)
     put_facts(place, &info);
     part_end(place->options, out);
     rc = put_board_part(place, number);
-    part_begin(place->options, out, "talk", NO_NUMBER);
-    buf_text(out, "<section id=\"talk\">");
     if (rc == 0)
-        rc = put_damage(place,
-                        put_talk(&(struct talk){.place = place, .session = number}));
-    buf_text(out, "</section>");
-    part_end(place->options, out);
+        rc = put_talk_part(place, number);
     frame_end(out, place->options, wall_ns());
     return rc;
 }
@@ -775,5 +792,221 @@ int size_page(struct place *place)
             table_end(place->out);
     }
     frame_end(place->out, place->options, wall_ns());
+    return rc;
+}
+
+/* ---- A session as one file ---- */
+
+enum {
+    LIST_MOST = 128,            /* entries of each list, or a half of it, ... */
+    TIMELINE_BYTES = 400 << 10, /* so that a part takes no more than this */
+    BOARD_BYTES = 500 << 10,
+    TALK_BYTES = 500 << 10,
+    REPORT_BYTES = 1900 << 10, /* of all, with the style and the foot: 2 MB */
+    CHANGES_BYTES = 256 << 10, /* of one checkpoint */
+    CHECKPOINTS_MOST = 200,
+};
+
+struct report {
+    struct place *place;
+    char session[24];
+    struct cairn_checkpoint_info *at; /* heap; [n], newest first */
+    size_t n;
+    size_t shown; /* have a part of their own */
+};
+
+static const char *no_query(void *request, const char *name)
+{
+    (void)request;
+    (void)name;
+    return NULL;
+}
+
+static int put_timeline_part(struct place *place, const char *session)
+{
+    (void)session;
+    buf_text(place->out, "<section id=\"timeline\"><h2>Timeline</h2>");
+    int rc = put_damage(place, put_session_timeline(place, place->number));
+    buf_text(place->out, "</section>");
+    return rc;
+}
+
+/* A part with as many entries as there is room for. */
+static int put_fitting(struct place *place, const char *session,
+                       int (*put)(struct place *place, const char *session),
+                       size_t room, const char *name)
+{
+    size_t before = place->out->size;
+    int rc = 0;
+    for (place->most = LIST_MOST; place->most > 0; place->most /= 2) {
+        rc = put(place, session);
+        if (rc != 0 || place->out->failed || place->out->size - before <= room)
+            return rc;
+        place->out->size = before;
+    }
+    buf_format(place->out,
+               "<section><h2>%s</h2><p class=\"note\">Left out, so that the file stays "
+               "small.</p></section>",
+               name);
+    return rc;
+}
+
+static int note_checkpoint(void *context, const struct cairn_checkpoint_info *info)
+{
+    struct report *report = context;
+    report->at[report->n++] = *info;
+    return report->n == CHECKPOINTS_MOST;
+}
+
+/* What has changed since the one before it on its line. */
+static int put_since(struct report *report, const struct cairn_checkpoint_info *info,
+                     size_t room)
+{
+    struct place *place = report->place;
+    struct talk talk = {.place = place, .session = report->session};
+    struct cairn_checkpoint_info from;
+    struct cairn_error error = {0};
+    char before[CAIRN_ID_MAX] = "";
+    size_t start = place->out->size;
+    find_before(&talk, info, before);
+    if (info->damaged || before[0] == '\0')
+        return 0;
+    int rc = cairn_checkpoint_get(place->store, before, &from, &error);
+    if (rc != 0) {
+        put_note(place->out, error.text);
+        return rc == CAIRN_ENOMEM ? error_nomem(place->error) : 0;
+    }
+    buf_text(place->out, "<p>since ");
+    put_checkpoint_link(place->out, from.id);
+    buf_text(place->out, "</p>");
+    rc = put_damage(place, put_differences(place, &from, info));
+    if (rc == 0 &&
+        place->out->size - start > (room < CHANGES_BYTES ? room : CHANGES_BYTES)) {
+        place->out->size = start;
+        buf_text(place->out, "<p class=\"note\">What has changed is left out, so that "
+                             "the file stays small: ");
+        put_command(place->out, place->options, "cairn checkpoint diff %s %s --patch",
+                    from.id, info->id);
+        buf_text(place->out, "</p>");
+    }
+    return rc;
+}
+
+static int put_checkpoint(struct report *report,
+                          const struct cairn_checkpoint_info *info)
+{
+    struct buf *out = report->place->out;
+    size_t start = out->size;
+    buf_format(out, "<section id=\"c%" PRIu64 "\"><h3>", info->seq);
+    html_text(out, info->id);
+    buf_text(out, "</h3><p>");
+    html_time(out, info->time_ns);
+    buf_text(out, ", branch ");
+    html_text(out, info->branch_name);
+    buf_text(out, ": ");
+    html_text(out, info->message);
+    html_text(out, checkpoint_flaw(info));
+    put_tags(out, info->tags);
+    put_labels(report->place, info->id);
+    buf_text(out, "</p>");
+    int rc = out->size >= REPORT_BYTES
+                 ? 0
+                 : put_since(report, info, REPORT_BYTES - out->size);
+    buf_text(out, "</section>");
+    if (out->size > REPORT_BYTES)
+        out->size = start;
+    else
+        report->shown++;
+    return rc;
+}
+
+static int put_checkpoints(struct report *report)
+{
+    struct buf *out = report->place->out;
+    const struct cairn_checkpoint_filter filter = {
+        .session = report->place->number,
+        .namespace_id = CAIRN_NAMESPACE_DEBUG,
+        .page.limit = CHECKPOINTS_MOST,
+    };
+    uint64_t total = 0;
+    report->at = calloc(CHECKPOINTS_MOST, sizeof *report->at);
+    if (!report->at)
+        return error_nomem(report->place->error);
+    buf_text(out, "<section id=\"checkpoints\"><h2>Checkpoints</h2>");
+    int rc =
+        put_damage(report->place,
+                   cairn_checkpoint_list(report->place->store, &filter, note_checkpoint,
+                                         report, &total, report->place->error));
+    while (rc == 0 && !out->failed && report->shown < report->n) {
+        size_t before = report->shown;
+        rc = put_checkpoint(report, &report->at[report->shown]);
+        if (report->shown == before)
+            break;
+    }
+    if (total > report->shown)
+        buf_format(out,
+                   "<p class=\"note\">The newest %zu of %" PRIu64
+                   "; the others are left out, so that the file stays small.</p>",
+                   report->shown, total);
+    buf_text(out, "</section>");
+    return rc;
+}
+
+/* Of the addresses of other pages those of checkpoints lead to their parts, if they
+ * have one; the others are no links. No stored text has a quote in it (html.h). */
+static void put_without_addresses(struct buf *out, const struct report *report,
+                                  struct str page)
+{
+    static const char link[] = " href=\"/", checkpoints[] = "checkpoints/";
+    const char *at = page.ptr, *end = page.ptr + page.len, *found;
+    while ((found = memmem(at, (size_t)(end - at), link, sizeof link - 1))) {
+        const char *address = found + sizeof link - 1;
+        const char *quote = memchr(address, '"', (size_t)(end - address));
+        struct str number = {address + sizeof checkpoints - 1, 0};
+        uint64_t seq;
+        buf_add(out, at, (size_t)(found - at));
+        at = quote + 1;
+        if (strncmp(address, checkpoints, sizeof checkpoints - 1) != 0)
+            continue;
+        number.len = (size_t)(quote - number.ptr);
+        for (size_t i = 0; str_to_u64(number, &seq) && i < report->shown; i++)
+            if (report->at[i].seq == seq)
+                buf_format(out, " href=\"#c%" PRIu64 "\"", seq);
+    }
+    buf_add(out, at, (size_t)(end - at));
+}
+
+int session_report(struct buf *out, struct cairn_store *store, uint64_t session,
+                   const struct page_options *options, struct cairn_error *error)
+{
+    const struct page_ask ask = {.query = no_query};
+    struct buf page = BUF_INIT;
+    struct place place = {&page, store, options, &ask, NULL, error, session, 0};
+    struct report report = {.place = &place};
+    struct cairn_session_info info;
+    int rc = find_session(&place, &info, report.session);
+    if (rc == 0) {
+        place_begin(&place, info.name, false);
+        put_title(&place, &info, NULL);
+        put_facts(&place, &info);
+        rc = put_fitting(&place, report.session, put_timeline_part, TIMELINE_BYTES,
+                         "Timeline");
+    }
+    if (rc == 0)
+        rc = put_fitting(&place, report.session, put_board_part, BOARD_BYTES, "Board");
+    if (rc == 0)
+        rc = put_fitting(&place, report.session, put_talk_part, TALK_BYTES, "Messages");
+    if (rc == 0)
+        rc = put_checkpoints(&report);
+    if (rc == 0) {
+        frame_end(&page, options, wall_ns());
+        rc = buf_check(&page, error);
+    }
+    if (rc == 0) {
+        put_without_addresses(out, &report, buf_view(&page));
+        rc = buf_check(out, error);
+    }
+    free(report.at);
+    buf_release(&page);
     return rc;
 }

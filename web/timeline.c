@@ -26,14 +26,15 @@ enum {
     FILES_NAMED = 3,
     RESTORES_SHOWN = 10,
     FILES_BUDGET_MS = 150, /* to look for the files that changed, of a whole page */
+    FILES_LOOKS = 400,     /* likewise in a file, which is the same each time */
 };
 
 struct timeline {
     struct place *place;
-    uint32_t rows;                        /* of each branch or run */
-    uint64_t offset;                      /* of the first of them */
-    bool files;                           /* which ones changed is looked for ... */
-    int64_t end_ms;                       /* ... until then */
+    uint32_t rows;   /* of each branch or run */
+    uint64_t offset; /* of the first of them */
+    uint32_t files;  /* so often which ones changed is looked for ... */
+    int64_t end_ms;  /* ... until then */
     const struct session_starts *starts;  /* or NULL */
     struct branch_lineage branch_lineage; /* while `branches` is shown */
     struct run_lineage run_lineage;       /* while `runs` is */
@@ -105,9 +106,10 @@ static void put_changed(struct timeline *t, const struct cairn_checkpoint_info *
     if (info->parent != 0)
         snprintf(before, sizeof before, "debug:%" PRIu64, info->parent);
     const char *from = info->parent != 0 ? before : t->before;
-    if (!t->files || info->damaged || from[0] == '\0' ||
+    if (t->files == 0 || info->damaged || from[0] == '\0' ||
         info->namespace_id != CAIRN_NAMESPACE_DEBUG || now_ms() > t->end_ms)
         return;
+    t->files--;
     (void)cairn_files_compare(t->place->store, NULL, from, info->id, NULL, name_changed,
                               &changed, &error);
     if (changed.n > FILES_NAMED)
@@ -122,8 +124,10 @@ static int put_row(void *context, const struct cairn_checkpoint_info *info)
     bool debug = info->namespace_id == CAIRN_NAMESPACE_DEBUG;
     t->shown++;
     buf_text(out, info->head ? "<tr class=\"head\">" : "<tr>");
-    put_choice(out, "from", info);
-    put_choice(out, "to", info);
+    if (t->place->options->style) {
+        put_choice(out, "from", info);
+        put_choice(out, "to", info);
+    }
     buf_text(out, info->head ? "<td><b>@</b> " : "<td>o ");
     put_checkpoint_link(out, info->id);
     buf_text(out, info->head ? " newest</td><td>" : "</td><td>");
@@ -171,8 +175,9 @@ static int put_rows(struct timeline *t, struct cairn_checkpoint_filter filter,
     rc = put_damaged(t, rc);
     if (rc == 0 && (t->offset > 0 || total > t->offset + t->shown)) {
         buf_text(out, "<tr><td colspan=\"7\">");
-        put_part_links(out, &(struct part_shown){address, "newer", "older", t->offset,
-                                                 total, t->shown, ALL_ROWS});
+        put_part_links(out, &(struct part_shown){
+                                t->place->options->style ? address : NULL, "newer",
+                                "older", t->offset, total, t->shown, ALL_ROWS});
         buf_text(out, "</td></tr>");
     }
     return rc;
@@ -258,10 +263,13 @@ static void put_session_line(struct timeline *t, const struct cairn_session_info
     put_session_link(out, info->session, info->name);
     buf_format(out,
                " <small>%s, %" PRIu64 " checkpoint%s, tokens in %" PRIu64
-               ", out %" PRIu64 ", <a href=\"/timeline?session=%" PRIu64
-               "\">all of it</a></small></th></tr>",
+               ", out %" PRIu64,
                session_state_text(info), info->checkpoints, plural(info->checkpoints),
-               info->tokens_in, info->tokens_out, info->session);
+               info->tokens_in, info->tokens_out);
+    if (t->place->options->style)
+        buf_format(out, ", <a href=\"/timeline?session=%" PRIu64 "\">all of it</a>",
+                   info->session);
+    buf_text(out, "</small></th></tr>");
 }
 
 static int put_sessions(struct timeline *t, struct part_shown *part)
@@ -418,20 +426,32 @@ static int put_runs(struct timeline *t, uint64_t only, struct part_shown *part)
 
 /* ---- The page ---- */
 
+/* In a file two of them cannot be chosen. */
+static const char *const headings[] = {"From", "To",   "Checkpoint",    "Made",
+                                       "Why",  "What", "Files changed", NULL};
+
+int put_session_timeline(struct place *place, uint64_t session)
+{
+    struct timeline t = {
+        .place = place, .rows = place->most, .files = FILES_LOOKS, .end_ms = INT64_MAX};
+    table_begin(place->out, "plain tree", "checkpoints", headings + 2);
+    int rc = put_session(&t, session);
+    table_end(place->out);
+    return rc == 0 ? put_damage(place, put_restores(place, session)) : rc;
+}
+
 static int put_table(struct timeline *t, struct part_shown *sessions,
                      struct part_shown *runs)
 {
-    static const char *const headings[] = {"From", "To",   "Checkpoint",    "Made",
-                                           "Why",  "What", "Files changed", NULL};
     const struct page_ask *ask = t->place->ask;
     struct buf *out = t->place->out;
     uint64_t session = ask_number(ask, "session"), run = ask_number(ask, "run");
     int rc = 0;
-    table_begin(out, "plain tree", "checkpoints", headings);
+    table_begin(out, "plain tree choose", "checkpoints", headings);
     if (session != 0 || run != 0) {
         t->rows = ask_given(ask, "branch") || run != 0 ? ALL_ROWS : MANY_ROWS;
         t->offset = ask_number(ask, "offset");
-        t->files = true;
+        t->files = UINT32_MAX;
         rc = session != 0 ? put_session(t, session) : put_runs(t, run, runs);
     } else {
         if (!ask_given(ask, "runs"))

@@ -320,7 +320,7 @@ static const struct command store_table[] = {
      command_checkpoint_recover},
     {"report",
      "[CHECKPOINT [CHECKPOINT] | RUN]",
-     "write what happened in a session as Markdown, or a run as a page",
+     "write what happened in a session as Markdown, or a run or session as a page",
      "Writes a page of Markdown about what happened in a session: from its start until "
      "now, from a checkpoint until now, or between two checkpoints. It has what was "
      "confirmed or rejected and why, evidence, beliefs, gaps, notes, the checkpoints "
@@ -334,9 +334,11 @@ static const struct command store_table[] = {
      "no "
      "network: its graph, its attempts over time, a table of its tasks, and the ends "
      "of "
-     "their logs.",
+     "their logs. With --html and --session one about a session: its timeline, board, "
+     "messages, and what each checkpoint changed.",
      "  cairn report >report.md\n  cairn report debug:3-9f3ac1d20b7e 57\n"
-     "  cairn report --html -o run.html",
+     "  cairn report --html -o run.html\n"
+     "  cairn report --html --session slow-login -o session.html",
      "0 2 5 10 75",
      0,
      2,

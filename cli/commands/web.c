@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The pages of a store (web/): cairn report --html writes one, about a run; cairn web
+/* The pages of a store (web/): cairn report --html writes one, about a run or a session; cairn web
  * serves them to a browser (server/site.h). */
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
@@ -30,11 +30,9 @@ static int check_options(const struct settings *settings)
     if (ui_json())
         return report_usage(settings->command,
                             "--html writes a page: remove --json or --html");
-    if (settings->given[OPT_SESSION])
+    if (settings->n_operands > (settings->given[OPT_SESSION] ? 0 : 1))
         return report_usage(settings->command,
-                            "--html shows a run, and takes no --session");
-    if (settings->n_operands > 1)
-        return report_usage(settings->command, "--html takes one run");
+                            "--html takes one run, or --session NAME");
     return 0;
 }
 
@@ -61,14 +59,23 @@ int report_page(struct settings *settings)
 {
     struct cairn_store *store = NULL;
     struct cairn_run_info run;
+    struct cairn_session_info session;
     struct cairn_error error = {0};
     struct buf page = BUF_INIT;
     int status = check_options(settings);
+    bool of_session = settings->given[OPT_SESSION];
+    struct page_options options = {.version = cairn_version()};
     if (status == 0)
-        status = open_run(settings, &store, &run);
-    if (status == 0) {
-        struct page_options options = {.version = cairn_version(),
-                                       .hint = run_hint(settings, &run)};
+        status = of_session ? store_for_reading(settings, &store)
+                            : open_run(settings, &store, &run);
+    if (status == 0 && of_session) {
+        options.hint = store_hint(settings);
+        if ((cairn_session_get(store, settings->text[OPT_SESSION], &session, &error)
+                 ?: session_report(&page, store, session.session, &options, &error)) !=
+            0)
+            status = report_error(&error);
+    } else if (status == 0) {
+        options.hint = run_hint(settings, &run);
         if (run_page(&page, store, run.run, &options, &error) != 0)
             status = report_error(&error);
     }

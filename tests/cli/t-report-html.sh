@@ -43,8 +43,9 @@ is "$(sed 's/as of.*//' page.html | cmp - a)" '' 'the same on stdout, and each t
 
 exits 2 cairn report --html --json
 says 'remove --json or --html'
-exits 2 cairn report --html --session s
-says 'takes no --session'
+exits 2 cairn report --html --session s 1
+says 'takes one run, or --session NAME'
+exits 10 cairn report --html --session s
 exits 2 cairn report --html 1 2
 says 'takes one run'
 exits 2 cairn report -o page.md
@@ -127,6 +128,68 @@ ok 'a page of what runs' inert page.html
 cp page.html out
 says 'class="run running">running, 0 of 1 tasks are done'
 says '>begun'
+
+# A session.
+unset CAIRN_SESSION
+mkdir session && cd session || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+exits 0 cairn session start 'slow <login>'
+mkdir files
+run cairn session config files files
+printf 'first\nb\n' >files/changed
+run cairn hypothesis add 'the cache is stale'
+run cairn belief add 'it is old' --confidence 0.8
+run cairn belief add 'so it is slow' --confidence 0.6
+run cairn belief depend b2 b1
+run cairn session message add 'I will <look>'
+run cairn checkpoint create 'the first' --tag one
+run cairn evidence add h1 'seen in the log' --strength 0.5
+printf 'second\nb\n' >files/changed
+run cairn checkpoint create 'the second'
+run cairn branch start try --from head
+echo new >files/new
+run cairn checkpoint create 'on a branch'
+run cairn checkpoint restore head~1 --yes
+exits 0 cairn report --html --session 'slow <login>' -o page.html
+ok 'the page of a session is whole and inert' inert page.html
+cp page.html out
+: >err
+says '<h1>slow &lt;login&gt; <small>session 1</small></h1>' 'its name'
+says '>branch try</span>' 'its timeline'
+says '</td><td>changed</td></tr>' 'with the files that changed'
+says 'restored <a' 'restores'
+says 'confidence over time' 'a chart'
+says 'what beliefs rest on' 'a graph'
+says 'I will &lt;look&gt;' 'messages'
+says '<section id="c2"><h3>debug:2-' 'checkpoints'
+says 'href="#c2"' 'to which links lead'
+says '1 piece of evidence added' 'what changed on the board'
+says '<span class="old">-first</span>' 'and in files'
+says '<span class="new">+new</span>' 'also on a branch, since where it begins'
+is "$(grep -c '<script\|<form\|<button\|<input\|<img\|url(\|href="/' page.html)" 0 'nothing leads out of it'
+exits 0 cairn report --html --session 1
+moves='s/as of.*//; s/UTC<.time>, [0-9.]*[smh][0-9 smh]*<//'
+sed "$moves" out >a
+is "$(sed "$moves" page.html | cmp - a)" '' 'the same on stdout, and by its number'
+# More than there is room for.
+seq -f '%.0f <some & text>' 1 40000 | head -c 60000 >long
+for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    for k in 1 2 3 4; do
+        run sh -c 'cairn session message add - <long'
+        sed "s/^/$n /" long | head -c 1${k}000 >files/long$k
+    done
+    run cairn checkpoint create "number $n"
+done
+exits 0 cairn report --html --session 1 -o page.html
+ok 'a page with much in it' inert page.html
+ok 'has less than 2 MB' test "$(wc -c <page.html)" -lt 2000000
+cp page.html out
+says 'messages before these left out' 'what is left out of messages'
+says 'too long to be shown here' 'of files'
+says 'What has changed is left out, so that the file stays small: <code>cairn checkpoint diff debug:' 'of checkpoints'
+is "$(grep -o '<section id="c[0-9]*"' page.html | wc -l)" 23 'each checkpoint has its part'
+cd .. || exit 1
+unset CAIRN_STORE
 
 # Bounds.
 cat >wide.yaml <<'END'

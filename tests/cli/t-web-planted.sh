@@ -115,4 +115,9 @@ exits 0 cairn report --html 1 -o page.html
 ok 'the report is inert' inert page.html
 is "$(while IFS= read -r line; do grep -qF -e "$line" page.html || echo "$line"; done <wanted)" '' 'and has them all'
 is "$(grep -c '<script\|src=\"' page.html)" 0 'it loads nothing'
+exits 0 cairn report --html --session 1 -o page.html
+ok 'that of a session is, too' inert page.html
+ok 'it has less than 2 MB' test "$(wc -c <page.html)" -lt 2000000
+is "$(while IFS= read -r line; do grep -qF -e "$line" page.html || echo "$line"; done <wanted)" '' 'and has them all'
+is "$(grep -c '<script\|src=\"\|href=\"/' page.html)" 0 'it loads nothing'
 done_testing
