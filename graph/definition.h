@@ -125,7 +125,8 @@ struct task_def {
     struct str run;    /* TASK_RUN: shell text, never rewritten */
     struct str *shell; /* [n_shell] TASK_RUN: command the text is appended to */
     uint32_t n_shell;
-    struct str *argv; /* [n_argv] TASK_EXEC: reference text */
+    struct str *argv; /* [n_argv] TASK_EXEC: the command; TASK_RUN: what the text has
+                         as "$@"; reference text */
     uint32_t n_argv;
     struct key_value *env; /* [n_env] merged: workflow env, then the task's;
                               reference text; sorted by key */

@@ -282,7 +282,8 @@ static unsigned version_of_task(const struct definition *definition,
                        : def->n_picked                            ? 3
                                                                   : 2;
     for (const struct task_field *field = task_fields; field->shape; field++)
-        if (field->since > version && !field_is_empty(field, def))
+        if (field->since > version && field->kinds & 1U << def->kind &&
+            !field_is_empty(field, def))
             version = field->since;
     for (const struct task_flag *flag = task_flags; flag->bit; flag++)
         if (flag->since > version && has_flag(def, flag))

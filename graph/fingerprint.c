@@ -489,12 +489,18 @@ static void compare_params(struct changes *c, const struct task_field *field)
 
 static void add_command(struct buf *out, const struct task_def *def)
 {
+    struct words argv = {def->argv, def->n_argv};
     if (def->kind == TASK_EXEC)
-        add_words(out, (struct words){def->argv, def->n_argv}, " ");
+        add_words(out, argv, " ");
     else if (def->kind == TASK_CALL)
         buf_text(out, "(callback)");
     else
         buf_str(out, def->run);
+    if (def->kind == TASK_RUN && argv.n) {
+        buf_text(out, " (args: ");
+        add_words(out, argv, " ");
+        buf_byte(out, ')');
+    }
 }
 
 static void add_check(struct buf *out, const struct task_def *def)

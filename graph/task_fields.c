@@ -90,6 +90,7 @@ enum {
     ARTIFACTS_KEPT,
     ARTIFACTS_WANTED,
     MEMORY,
+    ARGS,
     END
 };
 
@@ -172,6 +173,8 @@ const struct task_field task_fields[] = {
                           .at = AT(artifacts_wanted, bool),
                           EVERY(7)},
     [MEMORY] = {NUMBER(memory), EVERY(7), .most = LIMIT_MEMORY_MIB},
+    /* The same member: it counts, and is compared, as ARGV. */
+    [ARGS] = {TEXTS(FIELD_TEXTS, argv), ONLY(TASK_RUN, 7)},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, 2, AT(once, bool)},

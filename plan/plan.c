@@ -109,6 +109,11 @@ const char *cairn_plan_command(const struct cairn_plan *plan, uint32_t node)
     switch ((enum task_kind)scope.def->kind) {
     case TASK_RUN:
         buf_str(&text, scope.def->run);
+        if (scope.def->n_argv) {
+            buf_text(&text, " (args: ");
+            append_words(&scope, &text);
+            buf_byte(&text, ')');
+        }
         break;
     case TASK_EXEC:
         append_words(&scope, &text);

@@ -189,6 +189,7 @@ static void copy_command(struct definition *d, struct task_def *def,
         def->kind = TASK_RUN;
         def->run = arena_str(&d->arena, str_of(task->run));
         def->shell = copy_texts(&d->arena, shell, &def->n_shell);
+        def->argv = copy_texts(&d->arena, task->args, &def->n_argv);
     } else if (task->argv) {
         def->kind = TASK_EXEC;
         def->argv = copy_texts(&d->arena, task->argv, &def->n_argv);
@@ -446,6 +447,10 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
                          "task id `%s` is not 1 to %d of A-Z a-z 0-9 _ . -, with / "
                          "between",
                          task->id ? task->id : "", LIMIT_ID_BYTES);
+    if (task->args && !task->run)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s` has `args`, but no `run` that is given them",
+                         task->id);
     if (commands != 1 || (task->argv && !task->argv[0]))
         return error_set(error, CAIRN_EWORKFLOW,
                          "task `%s` needs exactly one of argv, run and call", task->id);

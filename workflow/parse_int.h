@@ -17,7 +17,7 @@ enum place {
     IN_WHERE,     /* the same */
     IN_ENV,       /* of a task: everything but env; ports, too */
     IN_TASK,      /* everything but ports */
-    IN_EXEC,      /* everything */
+    IN_EXEC,      /* and `args`: everything */
     IN_CONDITION, /* everything but the number of the attempt */
     IN_UNTIL      /* everything, and outputs.NAME */
 };

@@ -107,7 +107,8 @@ static const struct key_value *find_env(const struct task_def *def, struct str n
 static int refuse_port(const struct checking *c)
 {
     return diagnose(&c->p->diagnostic, position_of_name(c),
-                    "`%.*s`: the port of a service can only stand in `env` and `exec`",
+                    "`%.*s`: the port of a service can only stand in `env`, `exec` and "
+                    "`args`",
                     SHOWN(word_of(c)));
 }
 

@@ -140,6 +140,24 @@ static int read_run(struct parser *p, struct task_def *def, const struct node *n
     return rc;
 }
 
+static int read_arguments(struct parser *p, struct task_def *def,
+                          const struct node *node, const char *what)
+{
+    bool single = node->kind == NODE_TEXT;
+    uint32_t n = single ? 1 : node->n;
+    int rc = 0;
+    def->argv = arena_take(&p->out->arena, n, sizeof *def->argv);
+    if (!def->argv)
+        return out_of_memory(p);
+    for (const struct node *item = single ? node : node->first; def->n_argv < n && !rc;
+         item = item->next) {
+        struct str *argument = &def->argv[def->n_argv++];
+        rc = expect_text(p, item, what, argument)
+                 ?: check_string(p, item, STR(""), argument, def, IN_EXEC);
+    }
+    return rc;
+}
+
 static int read_exec(struct parser *p, struct task_def *def, const struct node *node)
 {
     if (node->kind == NODE_TEXT)
@@ -151,19 +169,23 @@ static int read_exec(struct parser *p, struct task_def *def, const struct node *
         rc = diagnose(&p->diagnostic, node->at, "`exec` is empty");
     if (rc)
         return rc;
-    def->argv = arena_take(&p->out->arena, node->n, sizeof *def->argv);
-    if (!def->argv)
-        return out_of_memory(p);
-    for (const struct node *item = node->first; item && !rc; item = item->next) {
-        struct str *argument = &def->argv[def->n_argv++];
-        rc = expect_text(p, item, "an argument of `exec`", argument)
-                 ?: check_string(p, item, STR(""), argument, def, IN_EXEC);
-        if (!rc && def->n_argv == 1 && argument->len == 0)
-            rc = diagnose(&p->diagnostic, item->at, "the command is empty");
-    }
+    rc = read_arguments(p, def, node, "an argument of `exec`");
+    if (!rc && def->argv[0].len == 0)
+        rc = diagnose(&p->diagnostic, node->first->at, "the command is empty");
     if (!rc)
         warn_of_exec(p, node, def->argv[0]);
     return rc;
+}
+
+/* One text or a list of them. */
+static int read_args(struct parser *p, struct task_def *def, const struct node *node)
+{
+    if (def->kind == TASK_EXEC)
+        return diagnose(&p->diagnostic, node->at,
+                        "`args` is for `run`, whose text has them as \"$@\"; those of "
+                        "`exec` stand behind its command");
+    int rc = node->kind == NODE_TEXT ? 0 : expect_list(p, node, "`args`");
+    return rc ? rc : read_arguments(p, def, node, "an argument under `args`");
 }
 
 static int read_external(struct parser *p, struct task_def *def,
@@ -705,6 +727,7 @@ enum {
     SHELL,
     RUN,
     EXEC,
+    ARGS,
     EXTERNAL,
     SERVICE,
     READY,
@@ -764,6 +787,7 @@ static const struct {
     [SHELL] = {NAME("shell"), WITH_SHELL, .read = read_task_shell},
     [RUN] = {NAME("run"), ALL, .read = read_run}, /* of these three, one: choose_kind */
     [EXEC] = {NAME("exec"), ALL, .read = read_exec},
+    [ARGS] = {NAME("args"), RUN_BY_US, .read = read_args},
     [EXTERNAL] = {NAME("external"), ALL, .read = read_external},
     [SERVICE] = {NAME("service"), RUN_BY_US, .read = NULL}, /* refuse_for_service */
     [READY] = {NAME("ready"), RUN_BY_US, .read = read_ready},

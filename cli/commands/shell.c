@@ -419,8 +419,13 @@ static void announce(const struct shell *shell)
         (unsigned long long)made->run, made->attempt, made->directory[0] ? ", in " : "",
         made->directory);
     say("cairn: nothing that is done here is recorded; its command is:");
-    words = made->text ? NULL : join_words(made->argv);
-    say_text(made->text ? made->text : words ? words : "");
+    size_t n = 0;
+    while (made->argv[n])
+        n++;
+    /* A text that is given arguments is shown with them, as its shell is called. */
+    bool alone = made->text && n && strcmp(made->argv[n - 1], made->text) == 0;
+    words = alone ? NULL : join_words(made->argv);
+    say_text(alone ? made->text : words ? words : "");
     free(words);
 }
 

@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -130,6 +131,7 @@ struct strings {
     size_t n, capacity;
     size_t n_env, n_argv; /* then comes the other command line, if there is one */
     bool own_pwd;
+    struct str joined; /* the task of which the names of all files are arguments */
 };
 
 static int begin_string(struct strings *s)
@@ -162,18 +164,31 @@ static int add_text(struct strings *s, struct str text)
     return 0;
 }
 
-/* Of a string with the names of all files of the task `of` in it. */
+/* What to do with the names of all files of the task `of` instead. */
+static void advise_file(struct str of, struct buf *out)
+{
+    bool dotted = memchr(of.ptr, '.', of.len);
+    buf_format(
+        out,
+        ": declare `${{ tasks%s%.*s%s.files }}` among its `inputs`, and read the "
+        "names, one a line, from the file \"$CAIRN_INPUTS\"",
+        dotted ? "['" : ".", (int)of.len, of.ptr, dotted ? "']" : "");
+}
+
+/* Of a string with these names in it. */
 static int refuse_long(struct str name, size_t length, struct str of,
                        struct cairn_error *error)
 {
-    bool dotted = memchr(of.ptr, '.', of.len);
-    return error_set(error, CAIRN_ELIMIT,
-                     "%s%.*s is %zu bytes long, the kernel takes %d: declare "
-                     "`${{ tasks%s%.*s%s.files }}` among its `inputs`, and read the "
-                     "names, one a line, from the file \"$CAIRN_INPUTS\"",
-                     name.len ? "variable " : "an argument", (int)name.len, name.ptr,
-                     length, LIMIT_ENV_STRING, dotted ? "['" : ".", (int)of.len, of.ptr,
-                     dotted ? "']" : "");
+    struct buf advice = BUF_INIT;
+    advise_file(of, &advice);
+    int rc = advice.failed
+                 ? error_nomem(error)
+                 : error_set(error, CAIRN_ELIMIT,
+                             "%s%.*s is %zu bytes long, the kernel takes %d%s",
+                             name.len ? "variable " : "an argument", (int)name.len,
+                             name.ptr, length, LIMIT_ENV_STRING, advice.data);
+    buf_release(&advice);
+    return rc;
 }
 
 /* NAME=text, or only the text, with values put in. The kernel's strings end at a NUL.
@@ -252,12 +267,42 @@ static int add_entry(struct strings *s, const struct scope *scope,
         (int)(split.len < 200 ? split.len : 200), split.ptr, (int)name.len, name.ptr);
 }
 
+/* `$@`, `$*` or `$2` without quotes. */
+static bool splits_arguments(struct str text, const struct str *shell, uint32_t n)
+{
+    static const char names[] = "@*123456789";
+    bool splits = false;
+    for (size_t i = 0; names[i] && !splits; i++)
+        splits = is_split_by(text, shell, n, (struct str){names + i, 1});
+    return splits;
+}
+
+/* Of a text for the shell: as with variables. */
+static int refuse_split(const struct task_def *def, struct str split,
+                        struct cairn_error *error)
+{
+    bool run = splits_arguments(def->run, def->shell, def->n_shell);
+    if (!run && !splits_arguments(def->fallback, def->side_shell, def->n_side_shell))
+        return 0;
+    return error_set(error, CAIRN_EWORKFLOW,
+                     "`%s` has its arguments without quotes, so they are split at "
+                     "blanks, and one of the files is named `%.*s`: write \"$@\"",
+                     run ? "run" : "fallback", (int)(split.len < 200 ? split.len : 200),
+                     split.ptr);
+}
+
 /* One for each line of ${{ tasks.X.files }}. */
 static int add_files(struct strings *s, const struct scope *scope, struct str text,
                      struct cairn_error *error)
 {
     struct buf lines = BUF_INIT;
-    int rc = text_expand(scope, text, &lines, error) ?: buf_check(&lines, error);
+    struct str split = STR("");
+    struct scope watched = *scope;
+    watched.joined = &s->joined;
+    watched.split = scope->def->kind == TASK_RUN ? &split : NULL;
+    int rc = text_expand(&watched, text, &lines, error) ?: buf_check(&lines, error);
+    if (!rc && split.len)
+        rc = refuse_split(scope->def, split, error);
     for (size_t at = 0; !rc && at < lines.size;) {
         const char *end = memchr(lines.data + at, '\n', lines.size - at);
         size_t n = end ? (size_t)(end - lines.data) - at : lines.size - at;
@@ -275,6 +320,23 @@ static int add_shell(struct strings *s, const struct str *shell, uint32_t n,
     for (uint32_t i = 0; i < n && !rc; i++)
         rc = add_text(s, shell[i]);
     return rc ? rc : add_text(s, text);
+}
+
+/* Of `sh -c TEXT` the first word behind the text is its $0; python, perl and the like
+ * have none there. NULL: none. */
+static const struct str *own_name(const struct str *shell, uint32_t n)
+{
+    static const char *const named[] = {"sh",  "bash", "dash", "ash",  "ksh",
+                                        "zsh", "mksh", "yash", "rbash"};
+    for (uint32_t i = 0; i < n; i++) {
+        const char *slash = memrchr(shell[i].ptr, '/', shell[i].len);
+        const char *from = slash ? slash + 1 : shell[i].ptr;
+        struct str program = {from, (size_t)(shell[i].ptr + shell[i].len - from)};
+        for (size_t k = 0; k < COUNT_OF(named); k++)
+            if (str_equal(program, str_of(named[k])))
+                return &shell[i];
+    }
+    return NULL;
 }
 
 static bool is_default_shell(const struct task_def *def)
@@ -318,8 +380,9 @@ static uint32_t find_words(struct strings *s, struct buf *words)
 {
     const struct task_def *def = s->of->scope->def;
     const struct direct_values values = {find_variable, s};
-    bool may = s->of->may_be_direct && !s->of->fallback && s->of->inherited->direct &&
-               !s->to->text.failed && def->kind == TASK_RUN && is_default_shell(def);
+    bool may = s->of->may_be_direct && !s->of->fallback && !def->n_argv &&
+               s->of->inherited->direct && !s->to->text.failed &&
+               def->kind == TASK_RUN && is_default_shell(def);
     return may ? direct_words(def->run, &values, words) : 0;
 }
 
@@ -339,16 +402,22 @@ static int add_arguments(struct strings *s, const struct scope *scope,
                          struct cairn_error *error)
 {
     const struct task_def *def = scope->def;
+    bool other = s->of->fallback;
+    const struct str *shell = other ? def->side_shell : def->shell;
+    uint32_t n_shell = other ? def->n_side_shell : def->n_shell;
+    const struct str *own = own_name(shell, n_shell);
     int rc = 0;
-    if (s->of->fallback)
-        return add_shell(s, def->side_shell, def->n_side_shell, def->fallback);
+    if (other || def->kind == TASK_RUN)
+        rc = add_shell(s, shell, n_shell, other ? def->fallback : def->run);
+    if (other && def->kind != TASK_RUN)
+        return rc;
+    if (!rc && def->kind == TASK_RUN && def->n_argv && own)
+        rc = add_text(s, *own);
     for (uint32_t i = 0; i < def->n_argv && !rc; i++)
         rc = text_is_files(def->argv[i])
                  ? add_files(s, scope, def->argv[i], error)
                  : add_expanded(s, scope, STR(""), def->argv[i], error);
-    return rc || def->kind != TASK_RUN
-               ? rc
-               : add_shell(s, def->shell, def->n_shell, def->run);
+    return rc;
 }
 
 static int add_told(struct strings *s)
@@ -465,12 +534,38 @@ static int check_lengths(const struct strings *s, struct buf *why)
     return 0;
 }
 
+/* All of them together, of which the kernel takes a quarter of the stack, between 128 KiB
+ * and 6 MiB, with their pointers (bprm_stack_limits of its fs/exec.c). */
+static int check_room(const struct strings *s, struct buf *why)
+{
+    enum { LEAST = 128 << 10, MOST = 6 << 20 };
+    const struct environment *env = s->of->inherited;
+    struct rlimit stack;
+    size_t n = s->n_env + s->n_argv + env->n, total = s->to->text.size;
+    if (total < LEAST / 2 || getrlimit(RLIMIT_STACK, &stack) != 0)
+        return 0; /* if all else is too long, the kernel says so */
+    for (uint32_t i = 0; i < env->n; i++)
+        total += strlen(env->entries[i]) + 1;
+    total += n * sizeof(char *);
+    size_t room = stack.rlim_cur / 4 < MOST ? (size_t)stack.rlim_cur / 4 : MOST;
+    room = room < LEAST ? LEAST : room;
+    if (total <= room)
+        return 0;
+    buf_format(why,
+               "its arguments and environment together are %zu bytes long, the kernel "
+               "takes %zu",
+               total, room);
+    if (s->joined.len)
+        advise_file(s->joined, why);
+    return CAIRN_ELIMIT;
+}
+
 static int finish_strings(struct strings *s, int rc, struct buf *why)
 {
     if (!rc && s->to->text.failed)
         rc = CAIRN_ENOMEM;
     if (!rc)
-        rc = check_lengths(s, why) ?: make_vectors(s);
+        rc = check_lengths(s, why) ?: check_room(s, why) ?: make_vectors(s);
     free(s->offset);
     if (rc == CAIRN_ENOMEM)
         buf_text(why, "out of memory");

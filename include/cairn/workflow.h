@@ -167,6 +167,9 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     bool artifacts_wanted; /* ... One that matches nothing is a failure */
     uint32_t
         memory_mib; /* so much of the run's memory it takes while it runs; 0: none */
+    /* Of `run`: what its text, and `fallback`, have as "$@"; NULL-terminated.
+     * "${{ tasks.X.files }}" is as many arguments as there are files. */
+    const char *const *args;
 };
 
 /* Failures, or-ed: cairn_task.retry_on. */

@@ -346,6 +346,72 @@ says 'reads has no list of its inputs in $CAIRN_INPUTS: a line break is in the n
 is "$(task_state reads) $(task_state other)" 'failed completed' 'what reads it fails, and nothing else'
 rm br*
 
+newest_run() {
+    cairn runs --limit 1 --json >list
+    json_get '.runs[0].run' list
+}
+
+# ---- `args`: the same as "$@" of a text for the shell ----
+cat >args.yaml <<'END'
+name: args
+on_failure: continue
+params: {p: 'one  two'}
+tasks:
+  part:
+    foreach: {i: [a, 'b c', '*']}
+    run: 'echo "$i" >"part $i"'
+    outputs: ['part ${{ i }}']
+  all: {needs: part, args: ['${{ params.p }}', '', '${{ tasks.part.files }}'], run: 'printf "<%s>" "$0" "$@"'}
+  first: {needs: part, args: '${{ tasks.part.files }}', run: 'cat "$1"'}
+  bash: {args: [x, y], shell: bash, run: 'echo "$0 $# $2"'}
+  nested: {args: [x], shell: [env, A=1, sh, -c], run: 'echo "$0 $A $1"'}
+  perl: {args: [x, 'y z'], shell: perl, run: 'print scalar(@ARGV), $ARGV[1]'}
+  checked: {args: [x], run: 'echo "$1"', check: '[ "$#" = 0 ]', undo: '[ "$#" = 0 ]'}
+  other: {args: [x, y], run: 'exit 3', fallback: 'echo "other $2"'}
+  split: {needs: part, args: '${{ tasks.part.files }}', run: 'for f in $@; do cat "$f"; done'}
+  second: {needs: part, args: '${{ tasks.part.files }}', run: 'cat $2'}
+END
+exits 0 cairn validate args.yaml
+exits 0 cairn plan args.yaml -v
+says "(args: 'one  two' '' '\${{ tasks.part.files }}')" 'a plan shows them'
+exits 1 cairn run args.yaml
+is "$(grep -c '^FAILED' err)" 2 'two tasks fail'
+matches '^FAILED split .*: `run` has its arguments without quotes, so they are split at blanks, and one of the files is named `part a`: write "[$]@"' 'names that a shell would split'
+matches '^FAILED second .*: `run` has its arguments' 'also one by its number'
+logs all '<sh><one  two><><part a><part b c><part *>' 'each is one argument, in the order of members'
+logs first a 'one text in place of a list'
+logs bash 'bash 2 y' 'behind another shell'
+logs nested 'sh 1 x' 'behind a shell that something else starts'
+logs perl '2y z' 'behind what is no shell'
+logs checked x 'check has none'
+logs other 'other y' 'fallback has them'
+exits 0 cairn shell all --print
+says "sh 'one  two' '' 'part a' 'part b c' 'part *'" 'cairn shell gives the same arguments'
+exits 0 cairn undo "$(newest_run)" checked
+sed -i "s/'\${{ params.p }}', ''/'\${{ params.p }}', x/" args.yaml
+is "$(planned args.yaml)" 'all checked split second' 'an edit of one is an edit of the task'
+run cairn plan args.yaml
+matches 'run +all +command changed' 'the plan says so'
+sed -i "s/i: \[a, 'b c'/i: ['b c', a/" args.yaml
+is "$(planned args.yaml)" 'all first checked split second' 'another order of the members is one, too'
+
+cat >lots.yaml <<'END'
+name: lots
+params: {big: none}
+tasks:
+  make: {params: [], run: 'for i in 1 2 3; do echo $i >"$i"; done', outputs: ['1', '2', '3']}
+  long: {needs: make, args: ['${{ params.big }}', '${{ tasks.make.files }}'], run: 'echo "$#"'}
+END
+exits 0 cairn run lots.yaml
+cat >small <<'END'
+long=$(head -c 50000 /dev/zero | tr '\0' x)
+export E="$long"
+ulimit -s 256
+exec cairn run lots.yaml --param big="$long"
+END
+exits 1 sh small
+matches 'FAILED long .*: its arguments and environment together are [0-9]+ bytes long, the kernel takes 131072: declare `... tasks.make.files ..` among its `inputs`, and read the names, one a line, from the file "[$]CAIRN_INPUTS"' 'too much for the kernel: an error with the remedy'
+
 # ---- After each edit a resume ends as a new run in another directory does ----
 mkdir -p edits fresh
 cat >edits/e.yaml <<'END'

@@ -258,6 +258,8 @@ uses: actions/checkout|write the command under `run`
 steps: []|make a task of each with `needs`
 depends_on: [b]|did you mean `needs`?
 after: [b]|did you mean `needs`?
+arguments: [b]|did you mean `args`?
+argv: [b]|did you mean `args`?
 dependency_file: x.d|did you mean `depfile`?
 max_receive_count: 3|did you mean `lost_claims`?
 strategy: {matrix: {os: [a]}}|`foreach: {os: [a, b]}`

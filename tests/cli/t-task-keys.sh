@@ -21,6 +21,13 @@ key task.exec go \
     'exit 0' 'tasks: {a: {exec: ["true"]}}' \
     'exit 1' 'tasks: {a: {exec: ["false"]}}' \
     'exit 0' 'tasks: {a: {exec: ["true", "; false"]}}'
+key task.args go \
+    'exit 0 1 a b' 'tasks: {a: {args: a b, run: "echo $# $* >>log"}}' \
+    'exit 0 2 a b' 'tasks: {a: {args: [a, b], run: "echo $# $* >>log"}}' \
+    'exit 0 a b' 'tasks: {a: {args: [a, b], run: "exit 3", fallback: echo $* >>log}}'
+default task.args go \
+    'exit 0 0' 'tasks: {a: {run: "echo $# $* >>log"}}' \
+    'exit 0 1 a' 'tasks: {a: {args: a, run: "echo $# $* >>log"}}'
 key task.external 'go --no-wait; cairn next 2>/dev/null' \
     'exit 7 a  do this' 'tasks: {a: {external: do this}}' \
     'exit 7 a  do that' 'tasks: {a: {external: do that}}'

@@ -524,7 +524,7 @@ START_TEST(test_told)
     one->kind = TASK_EXEC;
     one->argv = words;
     one->n_argv = 4;
-    expect_told("command: true -> 'a b' 'it'\\''s' '' x\n");
+    expect_told("command: true (args: echo a) -> 'a b' 'it'\\''s' '' x\n");
     one = begin_telling();
     one->env = env;
     expect_told("env A: 1 -> \nenv B: 2 -> none\nenv C: none -> 3\n");
@@ -549,7 +549,7 @@ START_TEST(test_told)
     one->run = STR("");
     one->external = STR("do it");
     one->n_shell = 0;
-    expect_told("command: true -> none\nexternal: none -> do it\n"
+    expect_told("command: true (args: echo a) -> none\nexternal: none -> do it\n"
                 "shell: echo -> none\n");
     one = begin_telling();
     one->own_params = true;
@@ -571,7 +571,8 @@ START_TEST(test_telling_stops)
         int got = fingerprint_changes(&definition, &definition.defs[index],
                                       &other_definition, one, tell, &told, &failure);
         ck_assert_int_eq(got, result < 0 ? result : 0);
-        ck_assert_str_eq(told.text.data, "command: true -> false\n");
+        ck_assert_str_eq(told.text.data,
+                         "command: true (args: echo a) -> false (args: echo a)\n");
         buf_release(&told.text);
     }
     release();

@@ -589,6 +589,29 @@ START_TEST(test_artifacts)
 }
 END_TEST
 
+START_TEST(test_args)
+{
+    struct buf bytes = BUF_INIT;
+    struct definition d;
+    help_parse("name: n\ntasks: {a: {run: x, args: [p, 'q.${{ run.id }}']},\n"
+               "  b: {exec: [y]}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 7);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_assert_uint_eq(d.defs[0].n_argv, 2);
+    ck_assert(str_equal(d.defs[0].argv[1], STR("q.${{ run.id }}")));
+    ck_assert(d.defs[1].n_argv == 1 && str_equal(d.defs[1].argv[0], STR("y")));
+    definition_release(&d);
+    bytes.data[DEFINITION_MAGIC_BYTES] = 6;
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_parse("name: n\ntasks: {a: {run: x, args: []}, b: {exec: [y, z]}}\n");
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes); /* nothing new in it */
+    ck_assert_int_lt(bytes.data[DEFINITION_MAGIC_BYTES], 7);
+    buf_release(&bytes);
+}
+END_TEST
+
 START_TEST(test_lists)
 {
     static const struct {
@@ -818,6 +841,7 @@ int main(void)
     tcase_add_test(tests, test_version_7);
     tcase_add_test(tests, test_reuse);
     tcase_add_test(tests, test_artifacts);
+    tcase_add_test(tests, test_args);
     tcase_add_test(tests, test_lists);
     tcase_add_test(tests, test_lost_claims);
     tcase_add_test(tests, test_stderr_apart);

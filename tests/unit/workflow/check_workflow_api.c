@@ -411,10 +411,15 @@ START_TEST(test_later_fields)
     task.artifacts = out;
     refuse(&task, CAIRN_EWORKFLOW, "leads out");
     task.artifacts = files;
+    task.args = files;
+    refuse(&task, CAIRN_EWORKFLOW, "`args`, but no `run`");
+    task.argv = NULL;
+    task.run = "ls \"$@\"";
     accept(&task);
     compile();
     ck_assert_uint_eq(workflow->definition.defs[2].n_artifacts, 1);
     ck_assert_int_eq(workflow->definition.defs[2].artifacts_ms, 5);
+    ck_assert_uint_eq(workflow->definition.defs[2].n_argv, 1);
     const struct task_def *c = &workflow->definition.defs[2];
     ck_assert_uint_eq(c->n_needs, 2);
     ck_assert(c->needs[0].order && !c->needs[0].soft);
