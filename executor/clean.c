@@ -3,14 +3,20 @@
  * in cairn removes a file of the user's, so each is looked at right before: it has the
  * recorded content, and the definition has no use for it. While that goes on the
  * workflow is owned, so that no run makes the file anew. */
+#include "executor/engine.h"
+
 #include "base/error.h"
+#include "base/os.h"
 #include "cairn/plan.h"
+#include "executor/state/commit.h"
+#include "executor/state/report.h"
 #include "plan/stale.h"
 #include "runs/owner.h"
 #include "storage/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,6 +30,26 @@ struct cleaning {
     void *context;
     struct cairn_error *error;
 };
+
+/* A file that comes back with a crash of the machine must still be known. */
+static int sync_places(const struct stale_list *list, const bool *removed,
+                       struct cairn_error *error)
+{
+    struct str last = STR("");
+    int rc = 0;
+    for (uint32_t i = 0; i < list->n && !rc; i++) {
+        const char *path = list->at[i].path, *slash = strrchr(path, '/');
+        struct str place = {path, slash ? (size_t)(slash - path) + 1 : 0};
+        if (!removed[i] || (i && str_equal(place, last)))
+            continue;
+        struct buf dir = BUF_INIT;
+        buf_str(&dir, place.len ? place : STR("."));
+        rc = buf_check(&dir, error) ?: os_sync_dir(dir.data, error);
+        buf_release(&dir);
+        last = place;
+    }
+    return rc;
+}
 
 /* 0 or an errno; ESTALE: it is not what it was any more. */
 static int remove_file(const struct stale_file *file)
@@ -88,7 +114,8 @@ static int clean_all(struct cleaning *c, bool remove)
  * user's from now on, as is a file that was there before: it is not named again. */
 static int forget_removed(struct cleaning *c)
 {
-    int rc = store_begin(c->store, -1, c->error);
+    int rc = sync_places(&c->list, c->removed, c->error)
+                 ?: store_begin(c->store, -1, c->error);
     if (rc)
         return rc;
     for (uint32_t i = 0; i < c->list.n && !rc; i++)
@@ -123,6 +150,52 @@ static int clean(struct cleaning *c, struct cairn_workflow *workflow,
     free(c->removed);
     stale_release(&c->list);
     situation_release(&s);
+    return rc;
+}
+
+/* ---- Before a run ---- */
+
+static int forget_gone(struct engine *e, struct cairn_error *error)
+{
+    const struct stale_list *list = &e->run.situation.present.gone.list;
+    int rc = 0;
+    for (uint32_t i = 0; i < list->n && !rc; i++)
+        if (stale_goes(&list->at[i]))
+            rc = store_drop_made(e->request.store, &list->at[i].row, error);
+    return rc;
+}
+
+/* What was changed meanwhile is somebody's, and stays; what cannot be removed would be
+ * joined. Killed anywhere in between, the next run finds what is left of them. */
+int engine_remove_stale(struct engine *e, struct cairn_error *error)
+{
+    struct stale_list *list = &e->run.situation.present.gone.list;
+    if (!e->run.situation.present.gone.paths.count || e->request.mode != MODE_RUN)
+        return 0;
+    bool *removed = calloc(list->n + 1, sizeof *removed);
+    int rc = removed ? 0 : error_nomem(error);
+    for (uint32_t i = 0; i < list->n && !rc; i++) {
+        struct stale_file *file = &list->at[i];
+        int sys = stale_goes(file) ? remove_file(file) : 0;
+        removed[i] = stale_goes(file) && !sys;
+        if (sys == ESTALE) {
+            char text[400];
+            snprintf(text, sizeof text, "%.*s stays: it was changed at this moment",
+                     file->row.path.len < 300 ? (int)file->row.path.len : 300,
+                     file->row.path.ptr);
+            report(e, CAIRN_EVENT_NOTICE, text);
+            file->state = STALE_CHANGED;
+        } else if (sys)
+            rc =
+                error_sys(error, sys,
+                          "cannot remove %.*s of %.*s, which is gone (`stale: remove`)",
+                          (int)file->row.path.len, file->row.path.ptr,
+                          (int)file->row.task.len, file->row.task.ptr);
+    }
+    if (!rc)
+        rc = sync_places(list, removed, error)
+                 ?: engine_transact(e, -1, forget_gone, error);
+    free(removed);
     return rc;
 }
 

@@ -253,7 +253,7 @@ static bool nothing_to_do(struct engine *e)
 static int run_all(struct engine *e, struct cairn_run_result *result,
                    struct cairn_error *error)
 {
-    int rc = engine_open(e, error);
+    int rc = engine_open(e, error) ?: engine_remove_stale(e, error);
     if (rc)
         return rc;
     report_begin(e);
@@ -293,8 +293,11 @@ static int report_as_it_is(struct engine *e, struct cairn_run_result *result,
 {
     owned_run_keep_recorded_row(e);
     engine_clean_live(e, e->run.row.run);
+    int rc = engine_remove_stale(e, error);
+    if (rc)
+        return rc;
     report_notices(e);
-    int rc = progress_copy_recorded(e, error);
+    rc = progress_copy_recorded(e, error);
     /* The next call of this attempt begins anew; not behind one for a part, which was
      * another call when the run was done. */
     if (!rc && e->run.situation.begun_before && !e->request.options->n_tasks)

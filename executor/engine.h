@@ -23,5 +23,8 @@ int engine_undo(struct cairn_workflow *workflow, struct cairn_store *store,
                 uint64_t run, const struct cairn_run_options *options,
                 const uint32_t *tasks, uint32_t n, struct cairn_run_result *result,
                 struct cairn_error *error);
+/* Removes what `stale: remove` says, of a run that is owned. An error: what could not be
+ * removed would be joined. */
+int engine_remove_stale(struct engine *e, struct cairn_error *error);
 
 #endif

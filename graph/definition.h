@@ -158,6 +158,7 @@ struct task_def {
     bool apart;       /* its stderr is kept apart from its stdout */
     bool reuse;       /* done if an earlier run has done it with all of the same */
     bool cutoff;      /* what comes after it depends only on what it made */
+    uint8_t stale;    /* enum on_stale: of its members that are gone */
     struct str check; /* text for `side_shell`; "": none */
     uint32_t check_min_permille, check_warn_permille;
     struct str undo;     /* text for `side_shell`; "": none */
@@ -213,6 +214,9 @@ enum on_failure {
     ON_FAILURE_CANCEL = 3
 };
 
+/* What becomes of outputs of members, and tasks, that are gone from the definition. */
+enum on_stale { ON_STALE_WARN = 0, ON_STALE_REMOVE = 1, ON_STALE_KEEP = 2 };
+
 enum undo_scope { UNDO_FAILED = 0, UNDO_ANCESTORS = 1, UNDO_ALL = 2 };
 
 enum on_crash { ON_CRASH_KILL = 0, ON_CRASH_ADOPT = 1 };
@@ -244,6 +248,7 @@ struct definition {
     uint32_t n_pools;
     uint8_t on_failure, undo_scope, on_crash;
     uint8_t again;       /* what is begun behind a completed run; not stored */
+    uint8_t stale;       /* enum on_stale: of tasks that are gone as a whole */
     int64_t deadline_ms; /* 0: none */
     struct str *secrets; /* [n_secrets] sorted names */
     uint32_t n_secrets;

@@ -296,6 +296,7 @@ static unsigned version_for(const struct definition *definition)
     /* Version 4 says what excluded members mean, which was one thing before. */
     bool groups = !definition->all_need_all && definition_wants_groups(definition);
     unsigned version = definition->memory                            ? 7
+    unsigned version = definition->stale                             ? 7
                        : definition->on_failure == ON_FAILURE_CANCEL ? 6
                        : definition->description.len                 ? 5
                        : groups                                      ? 4
@@ -338,6 +339,7 @@ int definition_encode(const struct definition *definition, struct buf *out,
         buf_lstr(out, definition->description);
     if (version >= 7)
         buf_varint(out, definition->memory);
+        buf_byte(out, definition->stale);
     buf_varint(out, definition->n_defs);
     for (uint32_t i = 0; i < definition->n_defs; i++)
         put_task(out, &definition->defs[i], version);
@@ -758,6 +760,7 @@ static void check_fields(struct decoder *d, const struct task_def *def)
     fail_unless(d, (def->repeat.until.len > 0) == (def->repeat.max > 0));
     fail_unless(d, def->repeat.max > 0 || def->repeat.delay_ms == 0);
     fail_unless(d, def->repeat.max == 0 || def->kind != TASK_EXTERNAL);
+    fail_unless(d, !def->stale || !task_def_is_service(def));
     fail_unless(d, def->slots != 1); /* which is written as 0 */
     fail_unless(d, def->n_artifacts || (!def->artifacts_ms && !def->artifacts_wanted));
     fail_unless(d, !def->n_artifacts ||
@@ -862,6 +865,7 @@ static void get_policy(struct decoder *d)
         out->all_need_all = get_byte(d, 1) == 1;
     out->description = d->version >= 5 ? get_text(d) : STR("");
     out->memory = d->version >= 7 ? (uint32_t)get_number(d, LIMIT_MEMORY_MIB) : 0;
+    out->stale = d->version >= 7 ? get_byte(d, ON_STALE_KEEP) : ON_STALE_WARN;
     fail_unless(d, out->undo_scope <= UNDO_ALL && out->on_crash <= ON_CRASH_ADOPT);
     fail_unless(d, out->on_failure == ON_FAILURE_UNDO || out->undo_scope == 0);
     fail_unless(d, out->n_secrets <= LIMIT_SECRETS);

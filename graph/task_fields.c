@@ -91,6 +91,7 @@ enum {
     ARTIFACTS_WANTED,
     MEMORY,
     ARGS,
+    STALE,
     END
 };
 
@@ -175,6 +176,7 @@ const struct task_field task_fields[] = {
     [MEMORY] = {NUMBER(memory), EVERY(7), .most = LIMIT_MEMORY_MIB},
     /* The same member: it counts, and is compared, as ARGV. */
     [ARGS] = {TEXTS(FIELD_TEXTS, argv), ONLY(TASK_RUN, 7)},
+    [STALE] = {BYTE(stale), EVERY(7), .most = ON_STALE_KEEP},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, 2, AT(once, bool)},

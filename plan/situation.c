@@ -1183,6 +1183,7 @@ void situation_release(struct situation *s)
     free(s->present.nearest);
     free(s->present.index_path);
     output_index_release(&s->present.index);
+    stale_gone_release(&s->present.gone);
     lookup_release(&s->present.lookup);
     states_release(&s->present.states);
     secrets_release(&s->secrets);

@@ -9,6 +9,7 @@
 #include "checkpoint/outcomes.h"
 #include "plan/evidence.h"
 #include "plan/reuse.h"
+#include "plan/stale.h"
 #include "process/end_notes.h"
 #include "runs/marks.h"
 #include "runs/outputs.h"
@@ -89,6 +90,7 @@ struct present {
     const char **nearest;         /* [n_tasks] why a task that can be reused is not */
     struct output_index index;    /* what was seen of outputs */
     char *index_path;             /* NULL: it is not used */
+    struct stale_gone gone;       /* files that a run removes first */
     bool root_gone; /* outputs are gone together with the workflow's directory */
 };
 

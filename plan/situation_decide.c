@@ -528,6 +528,26 @@ static int decide_with_results(struct loader *l, const struct decide_input *inpu
     return lost;
 }
 
+/* What a run removes before anything starts is not there for what is decided here. */
+static int find_gone(struct loader *l)
+{
+    struct present *p = &l->s->present;
+    const struct stale_scene scene = {
+        .workflow = l->w, .store = l->store, .situation = l->s, .lookup = &p->lookup};
+    struct cairn_error why = {0};
+    int rc = stale_find_gone(&p->gone, &scene, &why);
+    if (rc == CAIRN_EDAMAGED) { /* `cairn clean` reports the damage */
+        stale_gone_release(&p->gone);
+        p->gone = (struct stale_gone){0};
+        return 0;
+    }
+    if (!rc)
+        p->lookup.removed = &p->gone.paths;
+    return rc == CAIRN_ENOMEM ? error_nomem(l->error)
+           : rc               ? error_set(l->error, rc, "%s", why.text)
+                              : 0;
+}
+
 static int decide_anew(struct loader *l, const struct graph *old)
 {
     struct situation *s = l->s;
@@ -546,6 +566,8 @@ static int decide_anew(struct loader *l, const struct graph *old)
     struct reuse reuse = {0};
     struct nearest nearest = {.run = s->recorded.latest_run};
     int rc = choice_make(&choice, &l->w->graph, l->options, l->error);
+    if (!rc && l->store)
+        rc = find_gone(l);
     if (!rc && s->recorded.exists)
         rc = look_at_evidence(l);
     input.evidence = s->present.evidence;

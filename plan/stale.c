@@ -152,19 +152,30 @@ static bool is_of_unlisted(const struct search *search, struct str id)
     return def != MAP_NONE && task_def_is_unlisted(&d->defs[def]);
 }
 
+/* What becomes of it if its task is gone: as the group says that it was a member of. */
+static enum on_stale fate_of(const struct search *search, struct str id)
+{
+    const struct definition *d = &search->w->definition;
+    uint32_t def = map_get(&d->by_id, name_of_id(id));
+    return def == MAP_NONE ? d->stale : d->defs[def].stale;
+}
+
 static int add_file(void *context, const struct made_row *row)
 {
     struct search *search = context;
     struct stale_list *list = search->list;
     uint32_t most = search->limits.files;
     bool skipped = is_skipped(search, row->task);
-    if (!row->path.len || is_of_unlisted(search, row->task))
+    enum on_stale fate = fate_of(search, row->task);
+    if (!row->path.len || is_of_unlisted(search, row->task) ||
+        (!skipped && fate == ON_STALE_KEEP))
         return 0;
     uint32_t known = map_get(&search->by_path, row->path);
     if (known != MAP_NONE) {
         if (has_sign(list->at[known].path, row)) {
             list->at[known].row = copy_row(&list->arena, row);
             list->at[known].skipped = skipped;
+            list->at[known].remove = fate == ON_STALE_REMOVE;
         }
         return list->arena.failed ? error_nomem(search->error) : 0;
     }
@@ -184,6 +195,7 @@ static int add_file(void *context, const struct made_row *row)
     at[list->n] = (struct stale_file){.row = copy_row(&list->arena, row),
                                       .path = path,
                                       .skipped = skipped,
+                                      .remove = fate == ON_STALE_REMOVE,
                                       .real = real_path(&list->arena, path)};
     if (list->arena.failed ||
         map_add(&search->by_path, at[list->n].row.path, list->n, NULL) < 0)
@@ -675,6 +687,42 @@ int stale_find(struct stale_list *list, const struct stale_scene *scene,
     return rc;
 }
 
+/* ---- What a run removes ---- */
+
+void stale_gone_release(struct stale_gone *gone)
+{
+    stale_release(&gone->list);
+    map_release(&gone->paths);
+}
+
+static bool definition_removes(const struct definition *d)
+{
+    bool any = d->stale == ON_STALE_REMOVE;
+    for (uint32_t i = 0; i < d->n_defs && !any; i++)
+        any = d->defs[i].stale == ON_STALE_REMOVE;
+    return any;
+}
+
+int stale_find_gone(struct stale_gone *gone, const struct stale_scene *scene,
+                    struct cairn_error *error)
+{
+    const struct cairn_workflow *w = scene->workflow;
+    struct stale_scene of_gone = *scene;
+    *gone = (struct stale_gone){0};
+    if (!definition_removes(&w->definition))
+        return 0;
+    bool *none = calloc((size_t)w->graph.n_tasks + 1, sizeof *none);
+    of_gone.skipped = none;
+    int rc = none ? stale_find(&gone->list, &of_gone, (struct stale_limits){0}, error)
+                  : error_nomem(error);
+    for (uint32_t i = 0; i < gone->list.n && !rc; i++)
+        if (stale_goes(&gone->list.at[i]) &&
+            map_add(&gone->paths, gone->list.at[i].real, i, NULL) < 0)
+            rc = error_nomem(error);
+    free(none);
+    return rc;
+}
+
 /* ---- The notice ---- */
 
 enum {
@@ -715,6 +763,13 @@ static const char *gone_or_skipped(const struct stale_file *file)
     return file->skipped ? "skipped now" : "gone";
 }
 
+/* Those that are told together. */
+static bool same_group(const struct stale_file *a, const struct stale_file *b)
+{
+    return b->state == STALE_SAME && a->skipped == b->skipped &&
+           stale_goes(a) == stale_goes(b);
+}
+
 /* How many files of one group stand there from the first one on, which is the same. */
 static uint32_t count_group(const struct stale_list *list, uint32_t first,
                             struct buf *names, uint32_t *next)
@@ -722,8 +777,7 @@ static uint32_t count_group(const struct stale_list *list, uint32_t first,
     struct str group = group_of(&list->at[first]);
     uint32_t n = 0, i = first;
     for (; i < list->n && str_equal(group_of(&list->at[i]), group); i++) {
-        if (list->at[i].state != STALE_SAME ||
-            list->at[i].skipped != list->at[first].skipped)
+        if (!same_group(&list->at[first], &list->at[i]))
             continue;
         if (n < FILES_SHOWN)
             buf_format(names, "%s%.*s", n ? ", " : "", (int)list->at[i].row.path.len,
@@ -741,7 +795,16 @@ static void tell_group(const struct telling *t, const struct stale_file *first,
     bool members = group.len < first->row.task.len;
     if (n > FILES_SHOWN)
         buf_format(names, " and %u more", n - FILES_SHOWN);
-    if (n == 1)
+    if (stale_goes(first))
+        tell(t,
+             "%s %s made by %s%.*s%s %s: `stale: remove` removes %s before anything "
+             "runs",
+             names->data, n == 1 ? "was" : "were",
+             n > 1 && members ? "members of " : "",
+             n == 1 ? (int)first->row.task.len : (int)group.len, first->row.task.ptr,
+             n > 1 && members ? " that are" : ", which is", gone_or_skipped(first),
+             n == 1 ? "it" : "them");
+    else if (n == 1)
         tell(t, "%s was made by %.*s, which is %s; %s removes it", names->data,
              (int)first->row.task.len, first->row.task.ptr, gone_or_skipped(first),
              t->command);
@@ -751,15 +814,18 @@ static void tell_group(const struct telling *t, const struct stale_file *first,
              members ? " that are" : ", which is", gone_or_skipped(first), t->command);
 }
 
-/* Of each group those that are gone, and those that are skipped. */
-static int tell_groups(const struct telling *t, bool skipped, uint32_t *others)
+/* Of each group those that a run removes, those that are gone, and those that are
+ * skipped. */
+static int tell_groups(const struct telling *t, bool goes, bool skipped,
+                       uint32_t *others)
 {
     const struct stale_list *list = t->list;
     uint32_t groups = 0;
     for (uint32_t i = 0, next; i < list->n; i = next) {
         struct buf names = BUF_INIT;
         next = i + 1;
-        if (list->at[i].state != STALE_SAME || list->at[i].skipped != skipped)
+        if (list->at[i].state != STALE_SAME || list->at[i].skipped != skipped ||
+            stale_goes(&list->at[i]) != goes)
             continue;
         uint32_t n = count_group(list, i, &names, &next);
         bool failed = names.failed;
@@ -861,7 +927,9 @@ int stale_tell(const struct stale_scene *scene,
     const struct telling t = {
         &list, command.failed ? "`cairn clean --stale FILE`" : command.data, say,
         context};
-    if (!rc && (tell_groups(&t, false, &others) || tell_groups(&t, true, &others)))
+    if (!rc && (tell_groups(&t, true, false, &others) ||
+                tell_groups(&t, false, false, &others) ||
+                tell_groups(&t, false, true, &others)))
         rc = error_nomem(error);
     if (!rc && (others || (list.more && list.n)))
         tell(&t,

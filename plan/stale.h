@@ -5,8 +5,11 @@
 #ifndef PLAN_STALE_H
 #define PLAN_STALE_H
 
-#include "plan/situation.h"
+#include "base/memory.h"
+#include "runs/outputs.h"
 #include "storage/rows_made.h"
+
+struct situation;
 
 enum stale_state {
     STALE_SAME,      /* with the recorded content */
@@ -22,6 +25,7 @@ struct stale_file {
     struct str real;     /* without links, `.` and `..` */
     uint8_t state;       /* enum stale_state */
     bool skipped;        /* the task is there, but skipped; else it is gone */
+    bool remove;         /* ... and `stale: remove` says what becomes of it */
     const char *user;    /* of USED: the task */
     bool made;           /* ... and it makes it */
     bool read;           /* ... and it reads the directory in which it lies, or what a
@@ -69,6 +73,20 @@ void stale_release(struct stale_list *list);
 int stale_tell(const struct stale_scene *scene,
                void (*say)(void *context, const char *text), void *context,
                struct cairn_error *error);
+/* Whether a run removes it before anything starts. */
+static inline bool stale_goes(const struct stale_file *file)
+{
+    return file->remove && !file->skipped && file->state == STALE_SAME;
+}
+/* What a run removes before anything starts; `gone` is to be released also after an
+ * error. Its lookup need not know yet what is skipped. */
+struct stale_gone {
+    struct stale_list list;
+    struct map paths; /* real ones, of those for which stale_goes holds */
+};
+int stale_find_gone(struct stale_gone *gone, const struct stale_scene *scene,
+                    struct cairn_error *error);
+void stale_gone_release(struct stale_gone *gone);
 /* Whether the file still has the content that the row tells. `bytes` (may be NULL) is
  * what may be read; where that is too little it counts as the same. *now: its sign. */
 bool stale_is_same(const char *path, const struct made_row *row, uint64_t *bytes,

@@ -426,6 +426,16 @@ int lookup_name(void *context, const struct name *name, struct value *out,
     }
 }
 
+bool lookup_is_removed(const struct lookup *lookup, const char *path)
+{
+    if (!lookup->removed || !lookup->removed->count)
+        return false;
+    char *real = realpath(path, NULL);
+    bool is = real && map_get(lookup->removed, str_of(real)) != MAP_NONE;
+    free(real);
+    return is;
+}
+
 struct scope lookup_scope(const struct asker *asker)
 {
     const struct graph *g = asker->lookup->graph;

@@ -36,6 +36,7 @@ struct lookup {
     uint64_t run;
     const char *run_status;       /* in `finally`, else NULL */
     struct file_digests digests;  /* of files that were read */
+    const struct map *removed;    /* real paths of files that count as gone; or NULL */
     const _Atomic uint32_t *stop; /* not 0: no more is to be read; NULL: never */
 };
 
@@ -52,6 +53,9 @@ int lookup_result(struct lookup *lookup, uint32_t task, const struct result **ou
 
 /* The task's state names another result by now. */
 void lookup_forget(struct lookup *lookup, uint32_t task);
+
+/* Whether the file is to be removed before anything runs. */
+bool lookup_is_removed(const struct lookup *lookup, const char *path);
 
 /* Whose expression it is; the context of lookup_name. */
 struct asker {

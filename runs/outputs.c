@@ -408,6 +408,13 @@ static void set_path(struct buf *path, struct str directory, struct str name)
     buf_path(path, name);
 }
 
+/* A run removes it before the task starts. */
+static bool is_removed(const struct scope *scope, const char *path)
+{
+    const struct asker *asker = scope->lookup == lookup_name ? scope->context : NULL;
+    return asker && lookup_is_removed(asker->lookup, path);
+}
+
 static bool is_glob(struct str name)
 {
     return name.len > sizeof INPUT_GLOB - 1 &&
@@ -431,6 +438,16 @@ static int match_pattern(struct files *f, struct cairn_error *error)
              ?: buf_check(&f->directory, error)
              ?: glob_expand(f->directory.size ? f->directory.data : ".", pattern,
                             &f->arena, &f->found, error);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->found.n && !rc; i++) {
+        struct buf path = BUF_INIT;
+        set_path(&path, buf_view(&f->directory), f->found.names[i]);
+        rc = buf_check(&path, error);
+        if (!rc && !is_removed(f->scope, path.data))
+            f->found.names[n++] = f->found.names[i];
+        buf_release(&path);
+    }
+    f->found.n = n;
     if (!rc && !f->found.n && !f->unmatched.size)
         buf_str(&f->unmatched, pattern);
     f->next_found = 0;

@@ -367,6 +367,7 @@ static int check_service(const struct cairn_task *task, struct cairn_error *erro
               : task->skip_exit                 ? "skip_exit"
               : task->reuse                     ? "reuse"
               : task->cutoff                    ? "cutoff"
+              : task->stale                     ? "stale"
               : task->until                     ? "until"
               : task->fallback                  ? "fallback"
               : task->slots > 1                 ? "slots"
@@ -473,6 +474,10 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
                          task->id);
     if (task->slots > LIMIT_JOBS || task->nice > 19 ||
         task->memory_mib > LIMIT_MEMORY_MIB)
+    if (task->stale > ON_STALE_KEEP)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: `stale` takes CAIRN_ON_STALE_... only", task->id);
+    if (task->slots > LIMIT_JOBS || task->nice > 19)
         return error_set(error, CAIRN_EWORKFLOW,
                          "task `%s`: slots at most %d, nice at most 19, memory_mib at "
                          "most %d",
@@ -516,6 +521,7 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
                              .memory = task->memory_mib,
                              .priority = task->priority,
                              .may_fail = task->may_fail,
+                             .stale = task->stale,
                              .skip_exit = task->skip_exit,
                              .members = 1};
     task_def_empty_texts(def);

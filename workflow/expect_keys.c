@@ -73,6 +73,8 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
                  {NAME("always"), NAME("finally")},
                  {NAME("compensate"), NAME("undo")},
                  {NAME("rollback"), NAME("undo")},
+                 {NAME("prune"), NAME("stale")},
+                 {NAME("on_stale"), NAME("stale")},
                  {NAME("arguments"), NAME("args")},
                  {NAME("argv"), NAME("args")},
                  {NAME("artefacts"), NAME("artifacts")},

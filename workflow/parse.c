@@ -187,11 +187,13 @@ enum {
     REUSE,
     TASK_PARAMS,
     TASK_MEMORY,
+    STALE,
     DEFAULT_KEYS
 };
 static const struct str default_keys[DEFAULT_KEYS] = {
     NAME("timeout"), NAME("retries"), NAME("shell"),  NAME("check"), NAME("cwd"),
     NAME("pool"),    NAME("reuse"),   NAME("params"), NAME("memory")};
+    NAME("pool"),    NAME("reuse"),   NAME("params"), NAME("stale")};
 
 static int read_defaults(struct parser *p, const struct node *map)
 {
@@ -214,6 +216,10 @@ static int read_defaults(struct parser *p, const struct node *map)
         rc = read_pool_uses(p, found[POOL]->next, &p->in->pools);
     if (!rc && found[REUSE])
         rc = expect_bool(p, found[REUSE]->next, "`reuse`", &p->in->reuse);
+    if (!rc && found[STALE])
+        rc = read_stale(p, found[STALE]->next, &p->in->stale);
+    if (!p->in->scope.len)
+        p->out->stale = p->in->stale;
     if (!rc && found[TASK_PARAMS]) { /* here for its mistakes, and then by each task */
         struct task_def any = {0};
         rc = read_task_params(p, &any, found[TASK_PARAMS]->next);

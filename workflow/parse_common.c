@@ -295,6 +295,12 @@ int read_retries(const struct parser *p, const struct node *node, const char *ke
 
 /* ---- Descriptions, directories, pools ---- */
 
+int read_stale(const struct parser *p, const struct node *node, uint8_t *out)
+{
+    static const struct str words[] = {NAME("warn"), NAME("remove"), NAME("keep")};
+    return expect_choice(p, node, "`stale`", words, 3, out);
+}
+
 int read_description(const struct parser *p, const struct node *node, struct str *out)
 {
     int rc = expect_filled(p, node, "`description`", out);

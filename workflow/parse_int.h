@@ -36,6 +36,8 @@ int read_grace(const struct parser *p, const struct node *node, int64_t *grace_m
 /* `key`: its name, for messages. */
 int read_retries(const struct parser *p, const struct node *node, const char *key,
                  struct retry_policy *out);
+/* `stale`: remove, warn or keep. */
+int read_stale(const struct parser *p, const struct node *node, uint8_t *out);
 int read_description(const struct parser *p, const struct node *node, struct str *out);
 int read_directory(struct parser *p, const struct node *node,
                    const struct task_def *def, enum place place, struct str *out);

@@ -582,6 +582,12 @@ static int settle_reuse(const struct parser *p, struct task_def *def,
                         : "has `when: failed` or `always`");
 }
 
+static int read_task_stale(struct parser *p, struct task_def *def,
+                           const struct node *node)
+{
+    return read_stale(p, node, &def->stale);
+}
+
 static int read_stderr(struct parser *p, struct task_def *def, const struct node *node)
 {
     static const struct str words[] = {NAME("merged"), NAME("apart")};
@@ -755,6 +761,7 @@ enum {
     STDERR,
     REUSE,
     CUTOFF,
+    STALE,
     NEEDS_ALL,
     MAY_FAIL,
     SKIP_EXIT,
@@ -815,6 +822,7 @@ static const struct {
     [STDERR] = {NAME("stderr"), RUN_BY_US, .read = read_stderr},
     [REUSE] = {NAME("reuse"), RUN_BY_US, .flag = FLAG(reuse)},
     [CUTOFF] = {NAME("cutoff"), RUN_BY_US, .flag = FLAG(cutoff)},
+    [STALE] = {NAME("stale"), ALL, .read = read_task_stale},
     [NEEDS_ALL] = {NAME("needs_all"), ALL, .flag = FLAG(needs_all)},
     [MAY_FAIL] = {NAME("may_fail"), ALL, .flag = FLAG(may_fail)},
     [SKIP_EXIT] = {NAME("skip_exit"), RUN_BY_US, .read = read_skip_exit},
@@ -878,6 +886,7 @@ static int refuse_for_service(const struct parser *p, struct task_def *def,
         {SKIP_EXIT, "it is never done"},
         {REUSE, "it is never done"},
         {CUTOFF, "it is never done"},
+        {STALE, "it has no outputs"},
         {MAY_FAIL, "what needs it cannot run without it"},
         {ONCE, "it starts again whenever a task that needs it runs"},
         {CHECK, "`ready` asks whether it can be used"},
@@ -968,6 +977,7 @@ static void begin_task(struct parser *p, struct task_def *def,
     set_shell(def, &p->in->shell, found[RUN],
               found[CHECK] || found[UNDO] || found[READY] || found[FALLBACK]);
     def->members = 1;
+    def->stale = found[READY] ? ON_STALE_WARN : p->in->stale;
     def->grace_ms = p->in->grace_ms;
     def->retry = (struct retry_policy){.factor_permille = 1000};
     if (def->kind != TASK_EXTERNAL && !found[READY]) {

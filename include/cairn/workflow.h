@@ -170,6 +170,15 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     /* Of `run`: what its text, and `fallback`, have as "$@"; NULL-terminated.
      * "${{ tasks.X.files }}" is as many arguments as there are files. */
     const char *const *args;
+    /* What a run does with outputs of members of the group that are gone from it, while
+     * they are as they were recorded: enum cairn_on_stale */
+    uint8_t stale;
+};
+
+enum cairn_on_stale {
+    CAIRN_ON_STALE_WARN = 0,   /* it names them; cairn_clean_stale removes them */
+    CAIRN_ON_STALE_REMOVE = 1, /* it removes them before anything runs */
+    CAIRN_ON_STALE_KEEP = 2    /* nothing */
 };
 
 /* Failures, or-ed: cairn_task.retry_on. */

@@ -258,6 +258,7 @@ uses: actions/checkout|write the command under `run`
 steps: []|make a task of each with `needs`
 depends_on: [b]|did you mean `needs`?
 after: [b]|did you mean `needs`?
+prune: true|did you mean `stale`?
 arguments: [b]|did you mean `args`?
 argv: [b]|did you mean `args`?
 dependency_file: x.d|did you mean `depfile`?

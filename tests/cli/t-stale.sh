@@ -701,4 +701,114 @@ exits 0 cairn clean --stale --run 4 --dry-run
 is "$(sort out | tr '\n' ' ')" '2.out 3.out a.own ' 'what the newest does not have is gone'
 cd .. || exit 1
 
+# ---- stale: remove, before the join runs; keep ----
+mkdir removing && cd removing || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+joined() { # VALUES [DEFAULTS [KEY]]
+    cat >w.yaml <<END
+name: removing
+${2-}
+tasks:
+  m:
+    foreach: {i: [$1]}
+    run: 'echo "\$i" >"part.\$i"; mkdir -p "dir.\$i"'
+    outputs: ['part.\${{ i }}', 'dir.\${{ i }}']
+    ${3-}
+  join: {needs: m, inputs: [{glob: 'part.*'}], run: 'cat part.* >all', outputs: [all]}
+END
+}
+joined 'a, b, c, d' '' 'stale: remove'
+exits 0 cairn run w.yaml
+joined 'a, b'
+exits 0 cairn resume
+is "$(tr '\n' ' ' <all)" 'a b c d ' 'with warn a pattern joins what is left over'
+joined 'a, b' '' 'stale: remove'
+exits 0 cairn plan
+says 'part.c, part.d were made by members of m that are gone: `stale: remove` removes them before anything runs' 'plan names what a run removes'
+is "$(planned)" join 'and says that the join runs, for which they are gone already'
+says 'its input part.c is missing'
+ok 'it removes nothing' test -e part.c
+exits 0 cairn plan w.yaml --fresh
+says '`stale: remove` removes them' 'so it does for a new run'
+exits 0 cairn clean --stale --dry-run
+is "$(cat out)" "$(printf 'part.c\npart.d')" 'clean lists them as before'
+exits 0 cairn resume
+says 'part.c, part.d were made by members of m that are gone: `stale: remove` removes them before anything runs' 'resume names them'
+is "$(grep -c '^ok' err)" 1 'nothing but the join runs'
+is "$(tr '\n' ' ' <all)" 'a b ' 'it joins what is there'
+is "$(echo part.* dir.*)" 'part.a part.b dir.a dir.b dir.c dir.d' 'the files are removed, directories are not'
+exits 0 cairn events
+says '`stale: remove` removes them' 'the events have it'
+exits 0 cairn plan
+is "$(planned)" '' 'then nothing is left to do'
+says_not 'removes them' 'and nothing is removed'
+joined 'a, b, c' '' 'stale: remove'
+exits 0 cairn resume
+is "$(tr '\n' ' ' <all)" 'a b c ' 'a member that is back runs again'
+echo mine >part.c
+joined 'a, b' '' 'stale: remove'
+exits 0 cairn resume
+ok 'what was changed stays' grep -q mine part.c
+rm part.c
+joined 'a, b, c' '' 'stale: remove'
+exits 0 cairn resume
+joined 'a' '' 'stale: keep'
+exits 0 cairn resume
+says_not 'was made by' 'with keep nothing is named'
+exits 0 cairn clean --stale --yes
+says 'nothing to remove'
+ok 'nor removed' test -e part.b -a -e part.c
+# A task that is gone as a whole: as the defaults of the workflow say.
+printf 'name: removing\ntasks:\n  other: {run: "true", stale: remove}\n' >w.yaml
+exits 0 cairn plan w.yaml
+says 'clean --stale' 'without defaults it is named'
+printf 'name: removing\ndefaults: {stale: remove}\ntasks:\n  other: {run: "true", stale: keep}\n' >w.yaml
+exits 0 cairn run w.yaml --fresh
+is "$(echo part.* all)" 'part.* all' 'with them it is removed'
+ok 'as are outputs of a renamed task' test ! -e all
+# A run that has nothing to do removes what one has left that was killed behind its start.
+rm -rf .cairn ./*
+joined 'a, b, c' 'defaults: {stale: remove}'
+exits 0 cairn run w.yaml
+cp -p part.c kept
+joined 'a, b' 'defaults: {stale: remove}'
+cp -r .cairn before
+exits 0 cairn resume
+rm -r .cairn && mv before .cairn
+cp -p kept part.c
+exits 0 cairn resume
+ok 'it is removed' test ! -e part.c
+is "$(tr '\n' ' ' <all)" 'a b ' 'and the join is right'
+# Read by name, or made by another task: it stays.
+printf 'name: removing\ndefaults: {stale: remove}\ntasks:\n  x: {inputs: [part.a], run: "cat part.a"}\n  y: {run: "echo b >part.b", outputs: [part.b]}\n' >w.yaml
+exits 0 cairn run w.yaml --fresh
+ok 'what a task reads or makes stays' test -e part.a -a -e part.b
+cd .. || exit 1
+
+# Killed again and again while many files are removed: what is left is found, and never joined.
+mkdir killed && cd killed || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+many() { # N
+    printf 'name: killed\ndefaults: {stale: remove}\ntasks:\n  m: {foreach: {i: {range: [1, %s]}}, run: "echo $i >part.$i", outputs: ["part.${{ i }}"]}\n  join: {needs: m, inputs: [{glob: "part.*"}], run: "cat part.* >all", outputs: all}\n' "$1" >w.yaml
+}
+many 300
+run cairn run w.yaml -q
+many 2
+kills=0
+while [ "$(find . -name 'part.*' | grep -c .)" -gt 250 ] && [ $kills -lt 20 ]; do
+    cairn resume -q >/dev/null 2>&1 &
+    pid=$!
+    wait_for 20 test ! -e "part.$((300 - kills))" 2>/dev/null
+    kill -KILL $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    kills=$((kills + 1))
+done
+exits 0 cairn resume
+is "$(find . -name 'part.*' | grep -c .)" 2 'all are removed in the end'
+is "$(sort all | tr '\n' ' ')" '1 2 ' 'and the join has none of them'
+exits 0 cairn checkpoint verify
+exits 0 cairn plan
+is "$(planned)" '' 'nothing is left to do'
+cd .. || exit 1
+
 done_testing

@@ -21,6 +21,14 @@ key task.exec go \
     'exit 0' 'tasks: {a: {exec: ["true"]}}' \
     'exit 1' 'tasks: {a: {exec: ["false"]}}' \
     'exit 0' 'tasks: {a: {exec: ["true", "; false"]}}'
+gone='go; sed -i "s/a, b/a/" w.yaml; cairn run w.yaml >out 2>&1; grep -c gone out; ls b 2>&1'
+key task.stale "$gone" \
+    'exit 0 1 b' 'tasks: {m: {foreach: {i: [a, b]}, run: "echo >$i", outputs: ["${{ i }}"], stale: warn}}' \
+    "exit 0 1 ls: cannot access 'b': No such file or directory" 'tasks: {m: {foreach: {i: [a, b]}, run: "echo >$i", outputs: ["${{ i }}"], stale: remove}}' \
+    'exit 0 0 b' 'tasks: {m: {foreach: {i: [a, b]}, run: "echo >$i", outputs: ["${{ i }}"], stale: keep}}'
+default stale "$gone" \
+    'exit 0 1 b' 'tasks: {m: {foreach: {i: [a, b]}, run: "echo >$i", outputs: ["${{ i }}"]}}' \
+    'exit 0 0 b' 'tasks: {m: {foreach: {i: [a, b]}, run: "echo >$i", outputs: ["${{ i }}"], stale: keep}}'
 key task.args go \
     'exit 0 1 a b' 'tasks: {a: {args: a b, run: "echo $# $* >>log"}}' \
     'exit 0 2 a b' 'tasks: {a: {args: [a, b], run: "echo $# $* >>log"}}' \

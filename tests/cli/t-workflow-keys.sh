@@ -118,6 +118,11 @@ key defaults.reuse twice \
 $reuse" \
     'exit 0 a a' "defaults: {reuse: false}
 $reuse"
+key defaults.stale 'go; sed -i "s/a, b/a/" w.yaml; cairn run w.yaml >out 2>&1; [ -e b ] && echo there' \
+    'exit 0 there' 'defaults: {stale: warn}
+tasks: {m: {foreach: {i: [a, b]}, run: "echo >$i", outputs: ["${{ i }}"]}}' \
+    'exit 0' 'defaults: {stale: remove}
+tasks: {m: {foreach: {i: [a, b]}, run: "echo >$i", outputs: ["${{ i }}"]}}'
 key defaults.params go \
     'exit 0 1' 'params: {n: 1}
 tasks: {a: {run: "echo ${n-none} >>log"}}' \

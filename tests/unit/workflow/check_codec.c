@@ -612,6 +612,32 @@ START_TEST(test_args)
 }
 END_TEST
 
+START_TEST(test_stale)
+{
+    struct buf bytes = BUF_INIT;
+    struct definition d;
+    help_parse("name: n\ndefaults: {stale: keep}\ntasks: {a: {run: x, stale: remove},\n"
+               "  b: {run: y}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 7);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_assert_uint_eq(d.stale, ON_STALE_KEEP);
+    ck_assert_uint_eq(d.defs[0].stale, ON_STALE_REMOVE);
+    ck_assert_uint_eq(d.defs[1].stale, ON_STALE_KEEP);
+    definition_release(&d);
+    help_definition.stale = 3;
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_definition.stale = 0;
+    help_definition.defs[0].stale = 3;
+    buf_clear(&bytes);
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    buf_release(&bytes);
+}
+END_TEST
+
 START_TEST(test_lists)
 {
     static const struct {
@@ -842,6 +868,7 @@ int main(void)
     tcase_add_test(tests, test_reuse);
     tcase_add_test(tests, test_artifacts);
     tcase_add_test(tests, test_args);
+    tcase_add_test(tests, test_stale);
     tcase_add_test(tests, test_lists);
     tcase_add_test(tests, test_lost_claims);
     tcase_add_test(tests, test_stderr_apart);

@@ -413,8 +413,12 @@ START_TEST(test_later_fields)
     task.artifacts = files;
     task.args = files;
     refuse(&task, CAIRN_EWORKFLOW, "`args`, but no `run`");
+    task.stale = 3;
+    refuse(&task, CAIRN_EWORKFLOW, "`args`, but no `run`");
     task.argv = NULL;
     task.run = "ls \"$@\"";
+    refuse(&task, CAIRN_EWORKFLOW, "`stale` takes");
+    task.stale = CAIRN_ON_STALE_REMOVE;
     accept(&task);
     compile();
     ck_assert_uint_eq(workflow->definition.defs[2].n_artifacts, 1);
