@@ -58,6 +58,7 @@ struct foreach_key {
     struct str *columns; /* [n_columns] their names */
     uint32_t n_columns;
     struct str *cells; /* [n * n_columns] by value, then by column */
+    struct str column; /* what its own column is called; only while the file is read */
 };
 
 /* Kinds of failures, or-ed. */

@@ -295,8 +295,7 @@ static unsigned version_for(const struct definition *definition)
 {
     /* Version 4 says what excluded members mean, which was one thing before. */
     bool groups = !definition->all_need_all && definition_wants_groups(definition);
-    unsigned version = definition->memory                            ? 7
-    unsigned version = definition->stale                             ? 7
+    unsigned version = definition->memory || definition->stale       ? 7
                        : definition->on_failure == ON_FAILURE_CANCEL ? 6
                        : definition->description.len                 ? 5
                        : groups                                      ? 4
@@ -337,9 +336,10 @@ int definition_encode(const struct definition *definition, struct buf *out,
         buf_byte(out, definition->all_need_all);
     if (version >= 5)
         buf_lstr(out, definition->description);
-    if (version >= 7)
+    if (version >= 7) {
         buf_varint(out, definition->memory);
         buf_byte(out, definition->stale);
+    }
     buf_varint(out, definition->n_defs);
     for (uint32_t i = 0; i < definition->n_defs; i++)
         put_task(out, &definition->defs[i], version);

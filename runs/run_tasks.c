@@ -506,7 +506,8 @@ static int list_tasks(const struct stored_run *v, struct skip_causes *causes,
             .check = graph_def(&v->graph, task)->check.len > 0,
             .failed_undo = undo_has_failed(a, outcome) ? a->undo.number : 0,
             .cause = cause_of(causes, task),
-            .skipped_itself = state_skipped_itself(&v->recovery.states, task)};
+            .skipped_itself = state_skipped_itself(&v->recovery.states, task),
+            .service = task_def_is_service(graph_def(&v->graph, task))};
         if (each(context, &info))
             break;
     }

@@ -472,12 +472,11 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
                          "shrink, nor their cap be below the first one; `retry_on` "
                          "takes CAIRN_RETRY_... only",
                          task->id);
-    if (task->slots > LIMIT_JOBS || task->nice > 19 ||
-        task->memory_mib > LIMIT_MEMORY_MIB)
     if (task->stale > ON_STALE_KEEP)
         return error_set(error, CAIRN_EWORKFLOW,
                          "task `%s`: `stale` takes CAIRN_ON_STALE_... only", task->id);
-    if (task->slots > LIMIT_JOBS || task->nice > 19)
+    if (task->slots > LIMIT_JOBS || task->nice > 19 ||
+        task->memory_mib > LIMIT_MEMORY_MIB)
         return error_set(error, CAIRN_EWORKFLOW,
                          "task `%s`: slots at most %d, nice at most 19, memory_mib at "
                          "most %d",

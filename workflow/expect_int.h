@@ -97,7 +97,7 @@ struct workflow_file {
     struct thresholds check;
     bool reuse;
     uint32_t memory; /* MiB */
-    uint8_t stale; /* enum on_stale */
+    uint8_t stale;   /* enum on_stale */
 };
 
 struct parser {

@@ -191,9 +191,8 @@ enum {
     DEFAULT_KEYS
 };
 static const struct str default_keys[DEFAULT_KEYS] = {
-    NAME("timeout"), NAME("retries"), NAME("shell"),  NAME("check"), NAME("cwd"),
-    NAME("pool"),    NAME("reuse"),   NAME("params"), NAME("memory")};
-    NAME("pool"),    NAME("reuse"),   NAME("params"), NAME("stale")};
+    NAME("timeout"), NAME("retries"), NAME("shell"),  NAME("check"),  NAME("cwd"),
+    NAME("pool"),    NAME("reuse"),   NAME("params"), NAME("memory"), NAME("stale")};
 
 static int read_defaults(struct parser *p, const struct node *map)
 {

@@ -154,10 +154,26 @@ static struct hint nearest_name(const struct checking *c, struct str word)
     return hint_nearest(word, candidates, n);
 }
 
+/* The foreach key whose column has the name. NULL: none. */
+static const struct foreach_key *key_of_column(const struct checking *c,
+                                               struct str name)
+{
+    for (uint32_t k = 0; c->def && k < c->def->n_foreach; k++)
+        if (str_equal(c->def->foreach[k].column, name))
+            return &c->def->foreach[k];
+    return NULL;
+}
+
 static int unknown_name(const struct checking *c)
 {
     struct str bare = c->name->first;
     struct hint hint = nearest_name(c, word_of(c));
+    const struct foreach_key *key = key_of_column(c, bare);
+    if (key)
+        return diagnose(&c->p->diagnostic, position_of_name(c),
+                        "the column `%.*s` is the key, which is called `%.*s` in this "
+                        "task: write %.*s",
+                        SHOWN(bare), SHOWN(key->name), SHOWN(key->name));
     if (find_param(c->p, bare) != UINT32_MAX)
         snprintf(hint.text, sizeof hint.text, "; a param is written params.%.*s",
                  SHOWN(bare));

@@ -441,6 +441,7 @@ static int fill_key(struct sheet_reading *s)
         return rc;
     key->columns = columns;
     key->n_columns = n_columns;
+    key->column = s->names[s->key];
     say_mapped(s);
     if (s->nodes->where)
         rc = read_where(p, s->r->def, s->nodes->where, &where);

@@ -255,7 +255,8 @@ static void print_task(const struct task_listing *listing, const struct task_row
     if (task_has_own_times(task))
         text = task->text;
     else if (task->outcome == CAIRN_EXCLUDED)
-        text = "(its condition was not met)";
+        text = task->service ? "(nothing that needs it ran)"
+                             : "(its condition was not met)";
     bool more = took[0] || how[0] || text || task->cause || step ||
                 task->outcome == CAIRN_UNKNOWN;
     out("  %-11s  %s%*s%s%s%s%s%s%s",
@@ -610,6 +611,7 @@ static int show_timing(const struct settings *settings, struct cairn_store *stor
 struct open_ends {
     uint32_t interrupted, unknown, failed_undos;
     uint32_t added;             /* tasks that wait until the run goes on */
+    uint32_t unneeded;          /* services that nothing needed; not of a live run */
     uint32_t completed, failed; /* as they are listed, so without unknown ones */
     struct open_steps steps;    /* only for people; released by open_steps_release */
 };
@@ -651,6 +653,7 @@ static int count_open_end(void *context, const struct cairn_task_info *task)
     ends->completed += task->outcome == CAIRN_COMPLETED;
     ends->failed += task->outcome == CAIRN_FAILED;
     ends->failed_undos += task->failed_undo > 0;
+    ends->unneeded += task->outcome == CAIRN_EXCLUDED && task->service;
     return 0;
 }
 
@@ -670,6 +673,20 @@ static int find_open_ends(struct cairn_store *store, struct cairn_run_info *run,
     run->completed = ends->completed;
     run->failed = ends->failed;
     return 0;
+}
+
+/* Why some of those that are skipped were left out. */
+static void print_excluded(const struct cairn_run_info *run, uint32_t services)
+{
+    uint32_t conditions = run->excluded - services;
+    if (run->excluded == 0)
+        return;
+    out(" (");
+    if (conditions > 0)
+        out("%u because of a condition%s", conditions, services > 0 ? ", " : "");
+    if (services > 0)
+        out("%u service%s that nothing needed", services, plural(services));
+    out(")");
 }
 
 static void print_run(const struct settings *settings, const struct cairn_run_info *run,
@@ -700,8 +717,7 @@ static void print_run(const struct settings *settings, const struct cairn_run_in
     out("tasks       %u: %u completed", run->total, run->completed);
     print_count(run->failed, failed_text(run->state == CAIRN_RUN_COMPLETED));
     print_count(run->skipped, "skipped");
-    if (run->excluded > 0)
-        out(" (%u because of a condition)", run->excluded);
+    print_excluded(run, ends->unneeded);
     print_count(run->cancelled, "cancelled");
     print_count(run->undone, "undone");
     print_count(ends->unknown, "unknown");

@@ -42,6 +42,45 @@ int owned_run_make_temporary(struct engine *e, struct cairn_error *error)
     return rc;
 }
 
+struct live_search {
+    uint64_t run; /* the newest that has not ended; 0: none */
+    struct digest params;
+};
+
+static int note_live(void *context, const struct run_row *row)
+{
+    struct live_search *live = context;
+    if (row->state != CAIRN_RUN_UNFINISHED)
+        return 0;
+    *live = (struct live_search){row->run, row->params};
+    return 1;
+}
+
+/* The workflow is owned: whoever begins a run with other params may want both at once. */
+static void advise_concurrency(const struct engine *e, struct cairn_error *error)
+{
+    const struct definition *d = &e->request.workflow->definition;
+    struct live_search live = {0};
+    struct digest params;
+    struct buf ignored = BUF_INIT;
+    struct run_filter filter = {.limit = 100};
+    bool wanted = error && e->request.mode == MODE_RUN && d->n_params && d->file.len &&
+                  e->request.options->start != CAIRN_START_RESUME &&
+                  !(d->name.len && d->name.ptr[d->name.len - 1] == ']');
+    if (wanted &&
+        store_workflow_id(e->request.store, d->name, false, &filter.workflow, NULL) ==
+            0 &&
+        definition_params(d, &ignored, &params, NULL) == 0 &&
+        store_each_run(e->request.store, &filter, note_live, &live, NULL) >= 0 &&
+        live.run && !digest_equal(&live.params, &params)) {
+        size_t n = strlen(error->text);
+        snprintf(error->text + n, sizeof error->text - n,
+                 "\nThat run has other params: with `concurrency: params` in the file "
+                 "both can live at once");
+    }
+    buf_release(&ignored);
+}
+
 int owned_run_lock(struct engine *e, struct cairn_error *error)
 {
     if (!e->request.store)
@@ -55,6 +94,8 @@ int owned_run_lock(struct engine *e, struct cairn_error *error)
         return error_set(error, CAIRN_EUSAGE, "the store was opened read-only");
     rc = owner_acquire(e->request.store, e->request.graph->definition->name,
                        &e->run.row.workflow, &e->run.lock_offset, error);
+    if (rc == CAIRN_EOWNED)
+        advise_concurrency(e, error);
     return rc ? rc
               : store_newest_command(e->request.store, &e->run.earlier_commands, error);
 }

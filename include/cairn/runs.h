@@ -96,6 +96,7 @@ struct cairn_task_info {
     uint32_t attempt;     /* the number of the newest one (those at its undo have
                              numbers, too), 0: none */
     bool skipped_itself;  /* CAIRN_EXCLUDED by its exit code, not by its condition */
+    bool service;         /* CAIRN_EXCLUDED: nothing that needs it ran */
 };
 
 /* Every task of a run in file order. */

@@ -161,4 +161,21 @@ printf 'name: r\nconcurrency: params\ntasks: {a: {run: x}}\n' >r.yaml
 exits 3 cairn validate r.yaml
 says '`concurrency: params` needs `params`'
 
+# ---- Without it, the refusal names it, where that is what is wanted ----
+mkdir one && cd one || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+printf 'name: w\nparams: {day: "1"}\ntasks:\n  a: {run: "touch at; until test -e go; do sleep 0.02; done"}\n' >w.yaml
+cairn run w.yaml >out.1 2>&1 &
+one=$!
+wait_for 20 test -e at
+exits 6 cairn run w.yaml --param day=2
+says 'That run has other params: with `concurrency: params` in the file both can live at once' 'a second run with other params: how to have both'
+exits 6 cairn run w.yaml
+ok 'not with the same' sh -c '! grep -q concurrency err'
+exits 6 cairn resume 1
+ok 'nor on resume' sh -c '! grep -q concurrency err'
+touch go
+wait $one
+cd .. || exit 1
+
 done_testing

@@ -57,6 +57,12 @@ says '5 completed'
 is "$(planned --run 1)" '' 'a service alone is no reason to run'
 exits 0 cairn explain db --run 1
 says 'nothing that needs it runs'
+printf "name: un\ntasks:\n  s: {service: true, run: sleep 60, ready: 'true'}\n  a: {needs: s, if: \"'' != ''\", run: ':'}\n" >un.yaml
+exits 0 cairn run un.yaml --store un.store
+exits 0 cairn status --tasks --store un.store
+says '2 skipped (1 because of a condition, 1 service that nothing needed)' 'status tells a service from a condition'
+matches 's +\(nothing that needs it ran\)' 'and of the service why'
+rm -r un.yaml un.store
 exits 0 cairn resume
 is "$(ran)" '' 'nothing runs'
 
@@ -370,9 +376,9 @@ refused 'service: true, run: x, ready: y, port: [8080]' 'a fixed port is written
 refused 'service: true, run: x, ready: y, port: [http], env: {P: "${{ tasks.a.port }}"}' 'write tasks.a.ports.NAME'
 refused 'service: true, run: x, ready: y, port: [http], env: {P: "${{ tasks.a.ports.htp }}"}' 'did you mean `http`?'
 refused 'service: true, run: x, ready: y, port: true, env: {P: "${{ tasks.a.ports.http }}"}' 'write tasks.a.port'
-refused 'service: true, run: x, ready: y, port: true, cwd: "${{ tasks.a.port }}"' 'can only stand in `env` and `exec`'
-refused 'service: true, run: x, ready: y, port: true, env: {P: "${{ tasks.a.port }}"}, cwd: "${{ env.P }}"' 'can only stand in `env` and `exec`'
-refused 'service: true, run: x, ready: y, port: true, if: tasks.a.port > 1' 'can only stand in `env` and `exec`'
+refused 'service: true, run: x, ready: y, port: true, cwd: "${{ tasks.a.port }}"' 'can only stand in `env`, `exec` and `args`'
+refused 'service: true, run: x, ready: y, port: true, env: {P: "${{ tasks.a.port }}"}, cwd: "${{ env.P }}"' 'can only stand in `env`, `exec` and `args`'
+refused 'service: true, run: x, ready: y, port: true, if: tasks.a.port > 1' 'can only stand in `env`, `exec` and `args`'
 refused 'needs: db, exec: [x, "${{ tasks.db.port }}"]' '`db` has no port'
 printf 'name: r\ntasks: {db: {service: true, port: true, run: x, ready: y}, u: {needs: db, run: x}, a: {needs: u, exec: [x, "${{ tasks.db.port }}"]}}\n' >r.yaml
 exits 3 cairn validate r.yaml

@@ -236,4 +236,10 @@ says '(for s=b)' 'by its key'
 printf 'name: w\ntasks:\n  t: {foreach: {k: [x, y], s: {csv: depth.csv}, where: depth >= 1}, run: echo}\n' >where.yaml
 exits 3 cairn validate where.yaml
 says 'k=x, s=b' 'of several keys by all'
+# ---- The column of a key that has another name ----
+printf 'sample,x\na,1\n' >named.csv
+printf 'name: named\ntasks:\n  a: {foreach: {s: {csv: named.csv, key: sample}}, exec: [echo, "${{ sample }}"]}\n' >named.yaml
+exits 3 cairn validate named.yaml
+says 'the column `sample` is the key, which is called `s` in this task: write s' 'the name of the key is told'
+
 done_testing

@@ -26,7 +26,7 @@ key task.stale "$gone" \
     'exit 0 1 b' 'tasks: {m: {foreach: {i: [a, b]}, run: "echo >$i", outputs: ["${{ i }}"], stale: warn}}' \
     "exit 0 1 ls: cannot access 'b': No such file or directory" 'tasks: {m: {foreach: {i: [a, b]}, run: "echo >$i", outputs: ["${{ i }}"], stale: remove}}' \
     'exit 0 0 b' 'tasks: {m: {foreach: {i: [a, b]}, run: "echo >$i", outputs: ["${{ i }}"], stale: keep}}'
-default stale "$gone" \
+default task.stale "$gone" \
     'exit 0 1 b' 'tasks: {m: {foreach: {i: [a, b]}, run: "echo >$i", outputs: ["${{ i }}"]}}' \
     'exit 0 0 b' 'tasks: {m: {foreach: {i: [a, b]}, run: "echo >$i", outputs: ["${{ i }}"], stale: keep}}'
 key task.args go \
