@@ -76,6 +76,7 @@ static const struct act_field field_name = {
 static const struct act_field field_label = {
     "text", "The label: \"keep\" and \"broken\" have an effect", NULL, false};
 static const struct act_field field_note = {"text", "The note", NULL, false};
+static const struct act_field field_setting = {"value", "Its new value", NULL, false};
 static const struct act_field field_about = {"text", "What it is for", NULL, false};
 static const struct act_field field_tags = {"tag", "Tags, with commas between them",
                                             "tag", false};
@@ -87,6 +88,7 @@ enum { /* what an action is about */
        ON_SESSION = 8,
        ON_CHECKPOINT = 16,
        ON_LABEL = 32,
+       ON_SETTING = 128,
        RUN_NAMED = 64, /* the run is an option, not an operand */
 };
 
@@ -281,6 +283,51 @@ static int show_create(struct place *place, const struct act_asked *asked)
     return rc;
 }
 
+struct setting_shown {
+    struct buf *out;
+    const char *name;
+    bool found;
+};
+
+static int put_setting(void *context, const char *name, const char *value,
+                       bool is_default)
+{
+    struct setting_shown *shown = context;
+    if (strcmp(name, shown->name) != 0)
+        return 0;
+    shown->found = true;
+    buf_text(shown->out, "<p>");
+    html_text(shown->out, name);
+    buf_text(shown->out, " is now ");
+    html_start(shown->out, value, TEXT_SHOWN);
+    buf_format(shown->out, "%s and would be what you fill in below. %s</p>",
+               is_default ? ", the default," : "", setting_about(name));
+    return 1;
+}
+
+static int show_setting(struct place *place, const struct act_asked *asked)
+{
+    struct cairn_session_info info;
+    struct setting_shown shown = {place->out, asked->setting, false};
+    char number[24];
+    int rc = get_session(place, asked, &info);
+    if (rc != 0)
+        return rc;
+    if (!page_sets(asked->setting))
+        return error_set(place->error, CAIRN_EUSAGE,
+                         "A page does not set %.100s: it says which commands run, or "
+                         "what of this machine is stored. `cairn session config` sets "
+                         "it.",
+                         asked->setting);
+    put_session_named(place, &info);
+    rc = cairn_session_config(place->store, u64_text(asked->session, number),
+                              put_setting, &shown, place->error);
+    return rc >= 0 && !shown.found
+               ? error_set(place->error, CAIRN_EUSAGE, "There is no such setting.")
+           : rc < 0 ? rc
+                    : 0;
+}
+
 static int get_checkpoint(struct place *place, const struct act_asked *asked,
                           struct cairn_checkpoint_info *info)
 {
@@ -411,6 +458,12 @@ static const struct action actions[] = {{.name = "resume",
                                          .on = ON_SESSION,
                                          .fields = {&field_about, &field_tags},
                                          .show = show_create},
+                                        {.name = "set",
+                                         .command = "session config",
+                                         .label = "Set",
+                                         .on = ON_SESSION | ON_SETTING,
+                                         .fields = {&field_setting},
+                                         .show = show_setting},
                                         {.name = "label",
                                          .command = "checkpoint label",
                                          .label = "Label",
@@ -476,6 +529,7 @@ void act_free(struct act *act)
     free((char *)(uintptr_t)act->asked.task);
     free((char *)(uintptr_t)act->asked.outcome);
     free((char *)(uintptr_t)act->asked.label);
+    free((char *)(uintptr_t)act->asked.setting);
     free(act->nonce);
     buf_release(&act->seen);
     buf_release(&act->hashed);
@@ -594,7 +648,10 @@ static void make_line(struct act *act, struct line *line, bool dry,
         action->on & ON_RUN && !(action->on & RUN_NAMED) ? u64_text(asked->run, run)
                                                          : NULL,
         action->on & ON_CHECKPOINT ? u64_text(asked->checkpoint, checkpoint) : NULL,
-        asked->task, asked->outcome, asked->label};
+        asked->task,
+        asked->outcome,
+        asked->label,
+        asked->setting};
     for (size_t i = 0; i < COUNT_OF(operands); i++)
         if (operands[i])
             add_word(line, operands[i]);
@@ -630,7 +687,8 @@ static struct digest digest_action(const struct act_asked *asked)
     struct buf text = BUF_INIT;
     buf_format(&text, "%s %" PRIu64 " %" PRIu64 " %" PRIu64, asked->act, asked->run,
                asked->session, asked->checkpoint);
-    const char *const more[] = {asked->task, asked->outcome, asked->label};
+    const char *const more[] = {asked->task, asked->outcome, asked->label,
+                                asked->setting};
     for (size_t i = 0; i < COUNT_OF(more); i++)
         if (more[i])
             buf_add(&text, more[i], strlen(more[i]) + 1);
@@ -693,8 +751,9 @@ static void put_subject(struct place *place, const struct act_asked *asked)
                    asked->checkpoint, asked->checkpoint);
     else if (asked->session != 0)
         buf_format(place->out,
-                   "<a href=\"/sessions/%" PRIu64 "\">session %" PRIu64 "</a>",
-                   asked->session, asked->session);
+                   "<a href=\"/sessions/%" PRIu64 "%s\">%ssession %" PRIu64 "</a>",
+                   asked->session, asked->setting ? "/settings" : "",
+                   asked->setting ? "settings of " : "", asked->session);
     else
         put_run_link(place->out, place->options, asked->run);
 }
@@ -703,11 +762,12 @@ static void put_subject(struct place *place, const struct act_asked *asked)
 static void put_words(struct place *place, const struct act *act)
 {
     const struct act_asked *asked = &act->asked;
-    const char *const more[] = {asked->label, asked->task, asked->outcome};
+    const char *const more[] = {asked->label, asked->setting, asked->task,
+                                asked->outcome};
     buf_text(place->out, act->action->label);
     for (size_t i = 0; i < COUNT_OF(more); i++)
         if (more[i]) {
-            buf_text(place->out, i == 2 ? ": " : " ");
+            buf_text(place->out, i == 3 ? ": " : " ");
             html_text(place->out, more[i]);
         }
     if (asked->checkpoint != 0)
@@ -860,7 +920,8 @@ static bool take_asked(struct act *act, const struct page_ask *ask)
         const char *name, **text;
     } texts[] = {{ON_TASK, "task", &act->asked.task},
                  {ON_OUTCOME, "outcome", &act->asked.outcome},
-                 {ON_LABEL, "label", &act->asked.label}};
+                 {ON_LABEL, "label", &act->asked.label},
+                 {ON_SETTING, "setting", &act->asked.setting}};
     unsigned on = act->action->on;
     bool all = true;
     act->asked.act = act->action->name;

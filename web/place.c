@@ -212,6 +212,16 @@ void act_form_begin(struct buf *out, const struct page_options *options,
     put_hidden(out, "task", asked->task);
     put_hidden(out, "outcome", asked->outcome);
     put_hidden(out, "label", asked->label);
+    put_hidden(out, "setting", asked->setting);
+}
+
+bool page_sets(const char *setting)
+{
+    static const char *const others[] = {"files", "redact", "environment"};
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (strcmp(setting, others[i]) == 0)
+            return false;
+    return strncmp(setting, "hook.", strlen("hook.")) != 0;
 }
 
 void put_act(struct buf *out, const struct page_options *options, const char *label,

@@ -89,8 +89,11 @@ void put_picture_of(struct buf *out, uint64_t seq, const char *path);
 struct act_asked {
     const char *act;                   /* "resume", ... */
     uint64_t run, session, checkpoint; /* their numbers */
-    const char *task, *outcome, *label;
+    const char *task, *outcome, *label, *setting;
 };
+/* Whether a page may set it: not what runs commands, and not what says which files and
+ * variables of this machine are stored. */
+bool page_sets(const char *setting);
 /* A button that asks for a preview. Nothing if pages only show. */
 void put_act(struct buf *out, const struct page_options *options, const char *label,
              const struct act_asked *asked);

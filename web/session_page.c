@@ -642,13 +642,22 @@ int one_item_page(struct place *place)
 static int put_setting(void *context, const char *name, const char *value,
                        bool is_default)
 {
-    struct buf *out = context;
+    struct place *place = context;
+    struct buf *out = place->out;
+    char label[64];
     buf_text(out, "<tr><th scope=\"row\">");
     html_text(out, name);
     buf_text(out, "</th><td>");
     html_start(out, value, TEXT_SHOWN);
-    buf_format(out, "</td><td>%s</td><td>%s</td></tr>", is_default ? "default" : "set",
+    buf_format(out, "</td><td>%s</td><td>%s", is_default ? "default" : "set",
                setting_about(name));
+    if (page_sets(name)) {
+        snprintf(label, sizeof label, "Set %s", name);
+        put_act(out, place->options, label,
+                &(struct act_asked){
+                    .act = "set", .session = place->number, .setting = name});
+    }
+    buf_text(out, "</td></tr>");
     return 0;
 }
 
@@ -668,7 +677,8 @@ int settings_page(struct place *place)
         buf_format(out, "</p>");
         free(word);
         table_begin(out, "plain settings", "settings", headings);
-        rc = cairn_session_config(place->store, number, put_setting, out, place->error);
+        rc = cairn_session_config(place->store, number, put_setting, place,
+                                  place->error);
         table_end(out);
     }
     frame_end(out, place->options, wall_ns());

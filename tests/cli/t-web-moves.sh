@@ -191,6 +191,50 @@ post "key=$key&act=undo-restore&session=1&nonce=$nonce"
 is "$code" 409 'does not know its nonce'
 is "$(cairn checkpoint list --session 1 --json | wc -c)" "$before" 'nothing was done'
 
+# ---- Settings ----
+page 200 /sessions/1/settings 'settings'
+ok 'are whole and inert' inert body "$served"
+has '<button>Set schedule...</button>'
+is "$(grep -cE 'Set (files|redact|environment|hook[.][a-z-]*)[.][.][.]' body)" 0 'but none for what is stored of the machine'
+set="key=$key&act=set&session=1&setting"
+post "$set=schedule"
+is "$code" 200 'the preview of a setting'
+ok 'is whole and inert' inert body "$served"
+has 'schedule is now off, the default, and would be what you fill in below.' 'it says how it is'
+has '<button>Set schedule of session 1</button>' 'the button names it'
+is "$(cairn session config schedule --session 1)" off 'nothing was done'
+nonce=$(nonce)
+post "$set=interval&nonce=$nonce&value=10m"
+is "$code" 409 'the nonce is for one setting'
+post "$set=schedule"
+nonce=$(nonce)
+run cairn session config schedule 20m --session 1
+post "$set=schedule&nonce=$nonce&value=10m"
+is "$code" 409 'somebody else has set it since'
+has 'schedule is now 20m and would be'
+nonce=$(nonce)
+post "$set=schedule&nonce=$nonce&value=10m"
+is "$code" 200 'it is set'
+has '<code>cairn session config --session 1 schedule 10m</code>' 'by a command'
+has '<a href="/sessions/1/settings">settings of session 1</a>' 'and leads back'
+is "$(cairn session config schedule --session 1)" 10m 'as it was asked for'
+is "$(cairn events --maintenance | grep -c 'web: cairn session config --session 1 schedule 10m')" 1 'it is noted'
+post "$set=schedule"
+nonce=$(nonce)
+post "$set=schedule&nonce=$nonce&value=%3Cscript%3E"
+is "$code" 409 'a value that is none is refused'
+has 'This was not done'
+ok 'inertly' inert body "$served"
+is "$(cairn session config schedule --session 1)" 10m 'and changes nothing'
+for name in files redact environment hook.checkpoint; do
+    post "$set=$name&value=x"
+    is "$code" 409 "$name is not set by a page"
+    has 'A page does not set'
+done
+post "$set=nothing"
+is "$code" 409 'there is no such setting'
+run cairn session config schedule off --session 1
+
 # ---- In a browser ----
 narrow='document.documentElement.scrollWidth <= innerWidth'
 browse 'a browser restores and takes it back' \
