@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Resuming: how long until it is known what is left?
  *
- *   resume [CAIRN [TASKS...]]      $BUILD/cairn 10000 1000000
+ *   resume [CAIRN [TASKS...]]      $BUILD/cairn 10000 1000000 back
  *
  * finished: all tasks have completed. half: every second one has, the others run. Both
  * are recorded through the checkpoint service, so that no process has to run for it:
  * tasks of one foreach group, without outputs. files (up to 100,000 tasks): each has
  * really run and made the file that it declares, and the files are looked at, beside a
  * bare stat of each of them. reused (the same number): a new run of tasks with an input
- * and an output each, all of which an earlier run has done. Measured in process (load: reading and compiling the file;
+ * and an output each, all of which an earlier run has done. put_back: a new run that puts
+ * an output of 1 GiB back, beside cp; each with a sync after it. Measured in process (load: reading and compiling the file;
  * plan: cairn_plan; run: cairn_run; first: cairn_run until it starts a task) and as the
  * command `cairn resume` or `cairn plan`, each with a store that was just opened. */
 #include "bench/process.h"
@@ -322,6 +323,72 @@ static void measure_reused(unsigned long n)
     remove_tree(dir);
 }
 
+/* ---- One output that is put back ---- */
+
+static void write_source(uint64_t bytes)
+{
+    enum { PART = 1 << 16 };
+    static uint64_t part[PART / sizeof(uint64_t)];
+    uint64_t state = 1;
+    char path[4300];
+    snprintf(path, sizeof path, "%s/src", dir);
+    FILE *out = fopen(path, "w");
+    for (; out && bytes; bytes -= PART) {
+        for (size_t i = 0; i < PART / sizeof *part; i++) /* xorshift64 */
+            part[i] = state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+        if (fwrite(part, PART, 1, out) != 1)
+            break;
+    }
+    if (!out || fclose(out) || bytes)
+        bench_fail(path, strerror(errno));
+}
+
+static double synced_ms(const char *const *words)
+{
+    sync();
+    int64_t began = bench_now();
+    bench_command_ms(words);
+    sync();
+    return ms_since(began);
+}
+
+static void measure_put_back(void)
+{
+    enum { TRIES = 3 };
+    const uint64_t bytes = 1 << 30;
+    struct bench_samples copies = {0}, commands = {0}, ratios = {0};
+    char src[4300], out[4300];
+    begin_place();
+    write_source(bytes);
+    snprintf(src, sizeof src, "%s/src", dir);
+    snprintf(out, sizeof out, "%s/out", dir);
+    snprintf(file, sizeof file, "%s/resume.yaml", dir);
+    FILE *f = fopen(file, "w");
+    if (!f ||
+        fputs("name: back\ntasks:\n"
+              "  a: {exec: [cp, src, out], outputs: out, reuse: {keep: 1h}}\n",
+              f) < 0 ||
+        fclose(f))
+        bench_fail(file, strerror(errno));
+    const char *const copy[] = {"cp", src, out, NULL};
+    const char *const command[] = {cairn,     "run",      "--quiet", "--fresh",
+                                   "--store", store_path, file,      NULL};
+    bench_command_ms(command);
+    for (int i = 0; i < TRIES; i++) {
+        unlink(out);
+        double cp = synced_ms(copy);
+        unlink(out);
+        double run = synced_ms(command);
+        bench_add(&copies, cp);
+        bench_add(&commands, run);
+        bench_add(&ratios, cp / run);
+    }
+    bench_figure("resume.put_back.cp", &copies, "ms, cp of 1 GiB");
+    bench_figure("resume.put_back.command", &commands, "ms, cairn run");
+    bench_figure("resume.put_back.cp/command", &ratios, "of the speed of cp");
+    remove_tree(dir);
+}
+
 /* ---- The whole ---- */
 
 static void measure_resume(unsigned long n)
@@ -339,10 +406,14 @@ int main(int argc, char **argv)
     cairn = bench_cairn(argc > 1 ? argv[1] : NULL);
     bench_head("resume: a finished run, a half-finished one, one with files");
     for (int i = 2; i < argc; i++)
-        measure_resume(bench_number(argv[i]));
+        if (strcmp(argv[i], "back") == 0)
+            measure_put_back();
+        else
+            measure_resume(bench_number(argv[i]));
     if (argc < 3) {
         measure_resume(10000);
         measure_resume(1000000);
+        measure_put_back();
     }
     return 0;
 }

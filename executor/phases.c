@@ -167,7 +167,7 @@ static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
     rc = spared_settle(e, task, error);
     if (rc <= 0)
         return rc;
-    if (!sched_is_served(&e->progress.sched, task)) {
+    if (!sched_is_served(&e->progress.sched, task) && !task_is_put_back(e, task)) {
         sched_await(&e->progress.sched, task); /* and comes again */
         return 0;
     }
@@ -243,7 +243,10 @@ static int plan_spared(struct engine *e, struct cairn_error *error)
     int rc = batch ? 0 : error_nomem(error);
     for (uint32_t i = 0; i < g->n_nodes && !rc && can_plan(e); i++) {
         uint32_t task = g->order[i];
-        if (graph_is_barrier(g, task) || !situation_reused(&e->run.situation, task))
+        const struct reused *reused = graph_is_barrier(g, task)
+                                          ? NULL
+                                          : situation_reused(&e->run.situation, task);
+        if (!reused || reused->put_back)
             continue;
         if (s->state[task] != READY && n) { /* it may need one of them */
             rc = take_and_plan(e, batch, n, error);

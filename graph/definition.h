@@ -119,6 +119,9 @@ struct pool_use {
 /* Of a task that does not say it. */
 enum { DEFAULT_GRACE_MS = 10000, READY_WITHIN_MS = 30000, READY_EVERY_MS = 200 };
 
+/* How a task has to end for its artifacts to be stored. */
+enum artifacts_when { ARTIFACTS_SUCCESS, ARTIFACTS_FAILURE, ARTIFACTS_ALWAYS };
+
 struct task_def {
     struct str id;          /* the task's name in the file */
     struct str description; /* for people; "": none */
@@ -140,12 +143,13 @@ struct task_def {
     struct str depfile; /* reference text, a path like those: the command writes it,
                              and its names are inputs of the attempt; "": none */
     /* Reference text: patterns of files and directories below its directory, which are
-     * stored when it has completed. */
+     * stored when it has ended as artifacts_when says. */
     struct str *artifacts; /* [n_artifacts] */
     uint32_t n_artifacts;
-    int64_t artifacts_ms;  /* so long they are kept; 0: as long as the run */
-    bool artifacts_wanted; /* one that matches nothing is a failure */
-    struct str external;   /* TASK_EXTERNAL: what somebody is to do */
+    int64_t artifacts_ms;   /* so long they are kept; 0: as long as the run */
+    bool artifacts_wanted;  /* one that matches nothing is a failure */
+    uint8_t artifacts_when; /* enum artifacts_when */
+    struct str external;    /* TASK_EXTERNAL: what somebody is to do */
     uint8_t skip_exit; /* this exit code says that there was nothing to do; 0: none */
     uint32_t lost_claims; /* TASK_EXTERNAL: after so many in a row it fails; 0:
                              LIMIT_LEASES_LOST */
@@ -158,6 +162,8 @@ struct task_def {
     bool parallel;    /* TASK_CALL: may run beside other callbacks */
     bool apart;       /* its stderr is kept apart from its stdout */
     bool reuse;       /* done if an earlier run has done it with all of the same */
+    int64_t reuse_ms; /* ... and so long copies of its outputs are kept, to be put back;
+                         0: none are */
     bool cutoff;      /* what comes after it depends only on what it made */
     uint8_t stale;    /* enum on_stale: of its members that are gone */
     struct str check; /* text for `side_shell`; "": none */

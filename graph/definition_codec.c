@@ -762,7 +762,9 @@ static void check_fields(struct decoder *d, const struct task_def *def)
     fail_unless(d, def->repeat.max == 0 || def->kind != TASK_EXTERNAL);
     fail_unless(d, !def->stale || !task_def_is_service(def));
     fail_unless(d, def->slots != 1); /* which is written as 0 */
-    fail_unless(d, def->n_artifacts || (!def->artifacts_ms && !def->artifacts_wanted));
+    fail_unless(d, def->n_artifacts || (!def->artifacts_ms && !def->artifacts_wanted &&
+                                        !def->artifacts_when));
+    fail_unless(d, !def->reuse_ms || (def->reuse && def->n_outputs));
     fail_unless(d, !def->n_artifacts ||
                        (def->kind != TASK_EXTERNAL && !task_def_is_service(def)));
 }

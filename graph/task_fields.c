@@ -92,6 +92,8 @@ enum {
     MEMORY,
     ARGS,
     STALE,
+    ARTIFACTS_ENDED,
+    REUSE_KEPT,
     END
 };
 
@@ -177,6 +179,8 @@ const struct task_field task_fields[] = {
     /* The same member: it counts, and is compared, as ARGV. */
     [ARGS] = {TEXTS(FIELD_TEXTS, argv), ONLY(TASK_RUN, 7)},
     [STALE] = {BYTE(stale), EVERY(7), .most = ON_STALE_KEEP},
+    [ARTIFACTS_ENDED] = {BYTE(artifacts_when), EVERY(7), .most = ARTIFACTS_ALWAYS},
+    [REUSE_KEPT] = {TIME(reuse_ms), EVERY(7)},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, 2, AT(once, bool)},

@@ -87,8 +87,11 @@ static int describe_evidence(struct nearest *n, struct reuse *r, uint32_t task,
         return rc;
     rc = evidence_look(&r->evidence, task, &evidence, &which, &why);
     const char *text = rc ? NULL : difference(evidence);
+    bool output = evidence == OUTPUT_MISSING || evidence == OUTPUT_DIFFERS;
     if (text)
         buf_format(out, text, which.data ? which.data : "");
+    if (text && output && graph_def(r->graph, task)->reuse_ms)
+        buf_text(out, ", and no copy of it is kept any more");
     buf_release(&which);
     if (rc && rc != CAIRN_ENOMEM && rc != CAIRN_ESTOPPED)
         rc = 0;

@@ -306,8 +306,9 @@ static const char *describe_reused(const struct cairn_plan *plan, uint32_t task,
     struct buf text = BUF_INIT;
     if (!reused || reused->own)
         return "it stays done: what it needs came out as it was";
-    buf_format(&text, "run %llu has done it with all of the same",
-               (unsigned long long)reused->origin);
+    buf_format(&text, "run %llu has done it with all of the same%s",
+               (unsigned long long)reused->origin,
+               reused->put_back ? "; its outputs would be put back from there" : "");
     return keep_text(arena, &text, "another run has done it with all of the same");
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/reuse.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "graph/fingerprint.h"
 #include "graph/lists.h"
 #include "graph/task_fields.h"
 #include "graph/text_expand.h"
+#include "runs/kept.h"
 #include "runs/marks.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_files.h"
@@ -546,7 +548,8 @@ static int has_artifacts(struct reuse *r, uint32_t task, const struct reused *fo
                          struct cairn_error *error)
 {
     struct files_row row = {.run = found->row.run, .id = str_of(r->graph->id[task])};
-    if (found->own || !graph_def(r->graph, task)->n_artifacts)
+    const struct task_def *def = graph_def(r->graph, task);
+    if (found->own || !def->n_artifacts || def->artifacts_when == ARTIFACTS_FAILURE)
         return 1;
     int rc = store_get_files(r->store, &row, error);
     return rc > 0 ? row.attempt == found->row.attempt : rc;
@@ -561,12 +564,47 @@ static bool is_whole(const struct reuse *r, uint32_t task, const struct reused *
     return found->own || (has_content(result) && !result->undo.text.len);
 }
 
-/* 1: what it read and made is as it was. */
-static int is_good(struct reuse *r, uint32_t task, const struct reused *found,
+/* Copies of its outputs are in the store: 1, and which; else 0. */
+static int has_copies(struct reuse *r, uint32_t task, struct reused *found,
+                      struct cairn_error *error)
+{
+    struct files_row row = {
+        .kind = FILES_KEPT, .run = found->row.run, .id = str_of(r->graph->id[task])};
+    if (found->own || r->none || !graph_def(r->graph, task)->reuse_ms)
+        return 0;
+    int rc = store_get_files(r->store, &row, error);
+    if (rc <= 0 || row.attempt != found->row.attempt || row.gen != found->row.gen ||
+        row.until_ns <= clock_utc_ns())
+        return rc < 0 ? rc : 0;
+    found->kept = row.files;
+    return kept_is_there(r->store, &row.files, &found->kept_bytes, error);
+}
+
+static int look(struct reuse *r, uint32_t task, uint8_t *evidence,
+                struct cairn_error *error)
+{
+    struct buf which = BUF_INIT;
+    r->evidence.unknown_secret = false;
+    int rc = evidence_look(&r->evidence, task, evidence, &which, error);
+    buf_release(&which);
+    return rc;
+}
+
+/* 1: all but the outputs is as it was. */
+static int look_without_outputs(struct reuse *r, uint32_t task, uint8_t *evidence,
+                                struct cairn_error *error)
+{
+    r->evidence.outputs = false;
+    int rc = look(r, task, evidence, error);
+    r->evidence.outputs = true;
+    return rc;
+}
+
+/* 1: what it read and made is as it was, or can be put back. */
+static int is_good(struct reuse *r, uint32_t task, struct reused *found,
                    struct cairn_error *error)
 {
     const struct result *result;
-    struct buf which = BUF_INIT;
     struct cairn_error why = {0};
     uint8_t evidence = EVIDENCE_GOOD;
     int rc = result_of(r, task, &result, error);
@@ -575,21 +613,37 @@ static int is_good(struct reuse *r, uint32_t task, const struct reused *found,
     rc = has_artifacts(r, task, found, error);
     if (rc <= 0)
         return rc;
-    r->evidence.unknown_secret = false;
-    rc = evidence_look(&r->evidence, task, &evidence, &which, &why);
-    buf_release(&which);
+    rc = look(r, task, &evidence, &why);
+    if (!rc && (evidence == OUTPUT_MISSING || evidence == OUTPUT_DIFFERS)) {
+        int kept = has_copies(r, task, found, error);
+        if (kept <= 0)
+            return kept;
+        found->put_back = true;
+        rc = look_without_outputs(r, task, &evidence, &why);
+    }
     if (rc == CAIRN_ENOMEM || rc == CAIRN_ESTOPPED)
         return error_set(error, rc, "%s", why.text);
     return !rc && evidence == EVIDENCE_GOOD && !r->evidence.unknown_secret;
 }
 
-static int set_state(struct reuse *r, const struct change *change,
-                     struct cairn_error *error)
+int reuse_set_state(struct reuse *r, const struct change *change,
+                    struct cairn_error *error)
 {
     struct lookup *l = r->evidence.lookup;
     lookup_forget(l, change->task);
     /* The lookup's states are the caller's, who has lent them for this. */
     return states_apply((struct states *)(uintptr_t)l->states, change, error);
+}
+
+struct change reuse_state(const struct reuse *r, uint32_t task)
+{
+    const struct states *states = r->evidence.lookup->states;
+    struct change change = {.task = task,
+                            .outcome = states->outcome[task],
+                            .attempts = states->attempts[task]};
+    if (states->outputs)
+        change.outputs = states->outputs[task];
+    return change;
 }
 
 int reuse_take(struct reuse *r, uint32_t task, const struct reused *found,
@@ -599,31 +653,27 @@ int reuse_take(struct reuse *r, uint32_t task, const struct reused *found,
                                      .outcome = CAIRN_COMPLETED,
                                      .attempts = found->row.attempt,
                                      .outputs = found->row.result};
-    return set_state(r, &completed, error);
+    return reuse_set_state(r, &completed, error);
 }
 
 int reuse_take_back(struct reuse *r, uint32_t task, struct cairn_error *error)
 {
     const struct change pending = {.task = task};
-    return set_state(r, &pending, error);
+    return reuse_set_state(r, &pending, error);
 }
 
 int reuse_find(struct reuse *r, uint32_t task, struct reused *found,
                struct cairn_error *error)
 {
-    const struct states *states = r->evidence.lookup->states;
-    struct change before = {.task = task,
-                            .outcome = states->outcome[task],
-                            .attempts = states->attempts[task]};
+    struct change before = reuse_state(r, task);
     int rc = find_attempt(r, task, found, error);
     if (rc <= 0)
         return rc;
-    if (states->outputs)
-        before.outputs = states->outputs[task];
     rc = reuse_take(r, task, found, error) ?: is_good(r, task, found, error);
-    if (rc <= 0) {
-        int failed = set_state(r, &before, error);
-        rc = rc ? rc : failed;
+    if (rc <= 0 || found->put_back) {
+        int failed = reuse_set_state(r, &before, error);
+        rc = failed ? failed : rc;
     }
+    found->put_back = found->put_back && rc > 0;
     return rc;
 }

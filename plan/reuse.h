@@ -47,6 +47,11 @@ struct reused {
     struct reuse_row row;
     uint32_t newest; /* attempt of this run; 0: there was none */
     bool own;        /* it is the newest attempt of this run: the task stays done */
+    bool put_back;   /* its outputs are not there, and are to be put back first: ... */
+    struct digest kept; /* ... the snapshot of them */
+    uint64_t kept_bytes;
+    bool
+        open; /* set by the plan: to be looked for again once what it needs has ended */
     uint64_t origin; /* the run in which it really ran */
     uint8_t flags;   /* of the attempt's row, as these: */
     int32_t exit_code;
@@ -85,12 +90,17 @@ int reuse_key(struct reuse *reuse, uint32_t task, uint32_t attempt, struct diges
               struct cairn_error *error);
 
 /* Looks for what has done the task before. 1: it has completed so, in the lookup's
- * states, and its result is the recorded one; 0: no; or an error. */
+ * states, and its result is the recorded one; but with `put_back` only once that is done;
+ * 0: no; or an error. */
 int reuse_find(struct reuse *reuse, uint32_t task, struct reused *found,
                struct cairn_error *error);
 /* The task has completed so, in the lookup's states. */
 int reuse_take(struct reuse *reuse, uint32_t task, const struct reused *found,
                struct cairn_error *error);
+/* What the states say of it, and putting that back. */
+struct change reuse_state(const struct reuse *reuse, uint32_t task);
+int reuse_set_state(struct reuse *reuse, const struct change *change,
+                    struct cairn_error *error);
 /* ... or is pending again. */
 int reuse_take_back(struct reuse *reuse, uint32_t task, struct cairn_error *error);
 #endif

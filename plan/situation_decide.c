@@ -449,6 +449,124 @@ static int explain_miss(struct loader *l, uint32_t task)
     return rc ? rc : s->arena.failed ? error_nomem(l->error) : 0;
 }
 
+/* ---- What is to be put back ---- */
+
+static bool reads_files(const struct task_def *def)
+{
+    return def->n_inputs || def->depfile.len;
+}
+
+/* Its outputs will be what they were: what reads them is decided then. */
+static int note_put_back(struct loader *l, uint32_t task)
+{
+    struct put_back_paths *p = &l->put_back;
+    struct asker asker = {.lookup = &l->s->present.lookup, .task = task};
+    struct scope scope = lookup_scope(&asker);
+    struct files f;
+    int rc = files_begin(&f, &scope, false, l->error), more = 0;
+    while (!rc && (more = files_step(&f, l->error)) > 0) {
+        struct str *grown = array_room(p->at, p->n, &p->room, sizeof *grown);
+        path_tidy(&f.path, true);
+        struct str path = arena_str(&p->arena, buf_view(&f.path));
+        if (!grown || p->arena.failed) {
+            more = error_nomem(l->error);
+            break;
+        }
+        p->at = grown;
+        grown[p->n++] = path;
+    }
+    p->sorted = false;
+    files_release(&f);
+    return rc ? rc : more;
+}
+
+/* One of the paths is that one, or lies below it or above it. */
+static bool is_put_back(struct put_back_paths *p, struct str path)
+{
+    if (!p->sorted && p->n)
+        qsort(p->at, p->n, sizeof *p->at, str_order);
+    p->sorted = true;
+    for (size_t i = 1; i <= path.len; i++) {
+        struct str above = {path.ptr, i};
+        if ((i == path.len || path.ptr[i] == '/') && p->n &&
+            bsearch(&above, p->at, p->n, sizeof above, str_order))
+            return true;
+    }
+    size_t low = 0, high = p->n; /* the first one behind "path/" */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        struct str at = p->at[middle];
+        size_t n = at.len < path.len ? at.len : path.len;
+        int order = memcmp(at.ptr, path.ptr, n);
+        if (order < 0 || (order == 0 && (at.len <= path.len || at.ptr[path.len] < '/')))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < p->n && p->at[low].len > path.len && p->at[low].ptr[path.len] == '/' &&
+           memcmp(p->at[low].ptr, path.ptr, path.len) == 0;
+}
+
+static int reads_put_back(struct loader *l, const struct scope *scope,
+                          const struct result *result)
+{
+    struct files f;
+    struct buf directory = BUF_INIT;
+    int more = 0, found = 0;
+    int rc = files_begin(&f, scope, true, l->error);
+    while (!rc && !found && (more = files_step(&f, l->error)) > 0) {
+        path_tidy(&f.path, true);
+        found = is_put_back(&l->put_back, buf_view(&f.path));
+    }
+    files_release(&f);
+    rc = rc ?: more < 0 ? more : task_directory(scope, &directory, l->error);
+    for (uint32_t i = 0; i < result->n_inputs && !found && !rc; i++) {
+        struct buf path = BUF_INIT;
+        buf_str(&path, buf_view(&directory));
+        buf_path(&path, result->inputs[i].name);
+        rc = buf_check(&path, l->error);
+        if (!rc) {
+            path_tidy(&path, true);
+            found = is_put_back(&l->put_back, buf_view(&path));
+        }
+        buf_release(&path);
+    }
+    buf_release(&directory);
+    return rc ? rc : found;
+}
+
+/* 1: it reads what is to be put back, or may. */
+static int waits_for_put_back(struct loader *l, uint32_t task)
+{
+    struct asker asker = {.lookup = &l->s->present.lookup, .task = task};
+    struct scope scope = lookup_scope(&asker);
+    static const struct result nothing;
+    const struct result *result = &nothing;
+    struct cairn_error why = {0};
+    if (!l->put_back.n || !reads_files(scope.def))
+        return 0;
+    if (inputs_have_glob(scope.def))
+        return 1;
+    if (l->s->present.states.outcome[task] == CAIRN_COMPLETED &&
+        lookup_result(asker.lookup, task, &result, &why) == CAIRN_ENOMEM)
+        return error_nomem(l->error);
+    int rc = reads_put_back(l, &scope, result);
+    return rc == CAIRN_ENOMEM || rc >= 0 ? rc : 1;
+}
+
+/* The task counts as done: 0; or that is open, and it has the state of before: 1. */
+static int take_unless_open(struct loader *l, uint32_t task, struct reused *found,
+                            const struct change *before)
+{
+    if (found->own)
+        return 0;
+    int rc = reuse_take(l->reuse, task, found, l->error) ?: waits_for_put_back(l, task);
+    if (rc)
+        return rc < 0 ? rc : reuse_set_state(l->reuse, before, l->error) ?: 1;
+    found->open = l->put_back.n > 0;
+    return found->put_back ? note_put_back(l, task) : 0;
+}
+
 static enum spared look_for_attempt(void *context, uint32_t task, const uint16_t *fate,
                                     bool settled)
 {
@@ -465,14 +583,21 @@ static enum spared look_for_attempt(void *context, uint32_t task, const uint16_t
     if (!reusable && !l->s->recorded.recovered)
         return SPARED_NO;
     r->fate = fate;
+    struct change before = reuse_state(r, task);
     int rc = reuse_key(r, task, found.newest + 1, &found.row.key, l->error);
     if (rc > 0)
         rc = reuse_find(r, task, &found, l->error);
     if (rc == 0)
         rc = explain_miss(l, task);
     l->reuse_rc = rc < 0 ? rc : 0;
+    if (rc == 0 && l->put_back.n && reads_files(graph_def(r->graph, task)))
+        return SPARED_OPEN; /* by then it may find what it read */
     if (rc <= 0)
         return SPARED_NO;
+    int open = take_unless_open(l, task, &found, &before);
+    l->reuse_rc = open < 0 ? open : 0;
+    if (open)
+        return open < 0 ? SPARED_NO : SPARED_OPEN;
     struct reused *copy = arena_take(&l->s->arena, 1, sizeof *copy);
     if (!copy) {
         l->reuse_rc = error_nomem(l->error);
@@ -518,6 +643,7 @@ static int decide_with_results(struct loader *l, const struct decide_input *inpu
         if (l->reuse) {
             const struct graph *g = &l->w->graph;
             reuse_forget(l->reuse);
+            l->put_back.n = 0;
             memset(l->groups_stay, 0, 2 * (size_t)(g->n_nodes - g->n_tasks));
         }
         rc = decide(input, &l->s->decisions, l->error);
@@ -585,6 +711,9 @@ static int decide_anew(struct loader *l, const struct graph *old)
     choice_release(&choice);
     reuse_release(&reuse);
     nearest_release(&nearest);
+    free(l->put_back.at);
+    arena_release(&l->put_back.arena);
+    l->put_back = (struct put_back_paths){0};
     free(l->groups_stay);
     l->groups_stay = NULL;
     l->reuse = NULL;

@@ -3,8 +3,17 @@
 #ifndef PLAN_SITUATION_INT_H
 #define PLAN_SITUATION_INT_H
 
+#include "base/memory.h"
 #include "plan/nearest.h"
 #include "plan/situation.h"
+
+/* Outputs that are to be put back (plan/reuse.h), found so far. */
+struct put_back_paths {
+    struct str *at; /* [n] absolute; of `arena` */
+    size_t n, room;
+    bool sorted;
+    struct arena arena;
+};
 
 struct loader {
     struct situation *s;
@@ -15,8 +24,9 @@ struct loader {
     bool no_memory;      /* for a condition, while deciding */
     struct reuse *reuse; /* while deciding; NULL: nothing can be reused */
     int reuse_rc;
-    struct nearest *nearest; /* with it */
-    uint8_t *groups_stay;    /* the same: [groups][2], of group_may_stay */
+    struct nearest *nearest;        /* with it */
+    uint8_t *groups_stay;           /* the same: [groups][2], of group_may_stay */
+    struct put_back_paths put_back; /* the same */
     struct past_definition past;
     struct past_attempts *attempts; /* NULL: nothing is kept */
     struct cairn_error *error;

@@ -33,21 +33,19 @@ static bool is_below_one(const struct str *names, size_t n, struct str name)
     return false;
 }
 
-/* Each once, and nothing that another one has in it. */
-static int order_names(struct artifact_names *names, struct buf *all,
-                       struct cairn_error *error)
+int names_outermost(struct arena *arena, struct str *found, size_t n, struct str **out,
+                    size_t *n_out, struct cairn_error *error)
 {
-    size_t n = all->size / sizeof(struct str);
-    struct str *found = (void *)all->data;
-    names->names = arena_take(&names->arena, n, sizeof *found);
-    if (!names->names)
+    *n_out = 0;
+    *out = arena_take(arena, n, sizeof *found);
+    if (!*out)
         return error_nomem(error);
     if (n)
         qsort(found, n, sizeof *found, str_order);
     for (size_t i = 0; i < n; i++)
         if ((i == 0 || !str_equal(found[i], found[i - 1])) &&
             !is_below_one(found, n, found[i]))
-            names->names[names->n++] = found[i];
+            (*out)[(*n_out)++] = found[i];
     return 0;
 }
 
@@ -90,7 +88,9 @@ int artifacts_find(const struct scope *scope, struct artifact_names *out,
     for (uint32_t i = 0; i < def->n_artifacts && !rc; i++)
         rc = add_pattern(scope, def->artifacts[i], out, &all, error);
     if (!rc)
-        rc = order_names(out, &all, error);
+        rc =
+            names_outermost(&out->arena, (void *)all.data,
+                            all.size / sizeof(struct str), &out->names, &out->n, error);
     buf_release(&directory);
     buf_release(&all);
     return rc;
@@ -299,11 +299,15 @@ static int check_place(struct getting *g, struct restore *r, size_t i, uint32_t 
     if (directory && there && S_ISDIR(st.st_mode))
         change->choice = RESTORE_STAYS;
     if (there && (directory != S_ISDIR(st.st_mode) || (!directory && !g->get->force)))
-        return error_set(g->error, CAIRN_EUSAGE,
-                         "nothing was put: %s is there already in %s%s",
-                         change->path.ptr, r->root,
-                         directory || S_ISDIR(st.st_mode) ? ", and is something else"
-                                                          : " (--force replaces it)");
+        return error_set(
+            g->error, CAIRN_EUSAGE, "nothing was put: %s is there already in %s%s",
+            change->path.ptr, r->root,
+            S_ISLNK(st.st_mode) && directory
+                ? ", and is a symbolic link: nothing is put through one; remove it, or "
+                  "name another directory with -o"
+            : directory           ? ", and is no directory: move it away"
+            : S_ISDIR(st.st_mode) ? ", and is a directory: move it away"
+                                  : " (--force replaces it)");
     if (directory)
         return 0;
     uint32_t other = map_get(&g->places, change->path);
@@ -377,6 +381,13 @@ static int get_all(struct getting *g)
     int rc = 0;
     for (uint32_t i = 0; i < n && !rc; i++)
         rc = get_of_task(g, i, true);
+    if (!rc && !n)
+        rc =
+            error_set(g->error, CAIRN_ENOTFOUND,
+                      "run %llu has no artifacts%s%s: its tasks stored none, or `keep` "
+                      "is over and `cairn gc` has removed them",
+                      (unsigned long long)g->c->run, g->get->task ? " of " : "",
+                      g->get->task ? g->get->task : "");
     for (size_t i = 0; i < g->wanted.n && !rc; i++)
         if (!g->wanted.found[i])
             rc = error_set(
@@ -385,10 +396,6 @@ static int get_all(struct getting *g)
                 "what there is",
                 (unsigned long long)g->c->run, g->get->names[i],
                 g->get->task ? " of " : "", g->get->task ? g->get->task : "");
-    if (!rc && !n)
-        rc = error_set(g->error, CAIRN_ENOTFOUND, "run %llu has no artifacts%s%s",
-                       (unsigned long long)g->c->run, g->get->task ? " of " : "",
-                       g->get->task ? g->get->task : "");
     for (uint32_t i = 0; i < n && !rc; i++)
         rc = get_of_task(g, i, false);
     return rc;

@@ -20,5 +20,8 @@ struct artifact_names {
 int artifacts_find(const struct scope *scope, struct artifact_names *out,
                    struct cairn_error *error);
 void artifact_names_release(struct artifact_names *names);
+/* Of the names, which it sorts, each once, and nothing that another one has in it. */
+int names_outermost(struct arena *arena, struct str *found, size_t n, struct str **out,
+                    size_t *n_out, struct cairn_error *error);
 
 #endif

@@ -18,24 +18,35 @@ bool attempt_never_started(const struct attempt_row *row)
     return !attempt_is_open(row) && !row->started_ns && row->outcome != CAIRN_COMPLETED;
 }
 
-static const char reused[] = "reused from run ";
+static const char *const done_by[] = {"reused from run ", "put back from run "};
 
-uint64_t attempt_reused_from(const struct attempt_row *row)
+static uint64_t done_by_run(const struct attempt_row *row, const char *words)
 {
-    size_t n = sizeof reused - 1;
-    bool says_so = row->outcome == CAIRN_COMPLETED && !row->started_ns &&
-                   row->text.len > n && memcmp(row->text.ptr, reused, n) == 0;
-    char number[32];
-    if (!says_so || row->text.len - n >= sizeof number)
+    size_t n = strlen(words);
+    char number[64]; /* of what follows: "3", or "3 (512 bytes)" */
+    if (row->outcome != CAIRN_COMPLETED || row->started_ns || row->text.len <= n ||
+        memcmp(row->text.ptr, words, n) != 0 || row->text.len - n >= sizeof number)
         return 0;
     memcpy(number, row->text.ptr + n, row->text.len - n);
     number[row->text.len - n] = '\0';
     return strtoull(number, NULL, 10);
 }
 
+uint64_t attempt_reused_from(const struct attempt_row *row)
+{
+    uint64_t run = done_by_run(row, done_by[0]);
+    return run ? run : done_by_run(row, done_by[1]);
+}
+
 void attempt_describe_reused(uint64_t run, struct buf *out)
 {
-    buf_format(out, "%s%llu", reused, (unsigned long long)run);
+    buf_format(out, "%s%llu", done_by[0], (unsigned long long)run);
+}
+
+void attempt_describe_put_back(uint64_t run, uint64_t bytes, struct buf *out)
+{
+    buf_format(out, "%s%llu (%llu bytes)", done_by[1], (unsigned long long)run,
+               (unsigned long long)bytes);
 }
 
 uint8_t attempt_mark(const struct attempt_row *row, const struct recovery *recovery)

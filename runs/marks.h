@@ -55,9 +55,12 @@ int64_t attempt_end_ns(const struct attempt_row *row);
  * is no attempt. One that has completed without a start did what another attempt had
  * done (plan/reuse.h). */
 bool attempt_never_started(const struct attempt_row *row);
-/* That other attempt's run, or 0: it was a real one; and the text that says so. */
+/* That other attempt's run, or 0: it was a real one; and the text that says so.
+ * Its outputs are there, or so many bytes of them were put back (storage/sqlite/sql.c
+ * reads the texts, too). */
 uint64_t attempt_reused_from(const struct attempt_row *row);
 void attempt_describe_reused(uint64_t run, struct buf *out);
+void attempt_describe_put_back(uint64_t run, uint64_t bytes, struct buf *out);
 /* The mark that this attempt leaves on a task that is recorded as pending, or 0. One
  * that completed all the same means a lost record only where records are gone:
  * otherwise the task was reset. Not for undos. */

@@ -67,13 +67,30 @@ enum { WAITING_BYTES = 8 << 20, WAITING_MOST = 1024, SLICE_NS = 20000000 };
 
 enum { LITTLE_BYTES = 256 << 10 };
 
-int stage_begin(struct stage *stage, struct cairn_store *store,
-                struct cairn_error *error)
+/* In pieces, so that a stop ends it. */
+static int wait_for_collector(struct stage *stage, struct cairn_error *error)
 {
-    *stage = (struct stage){.store = store, .sha = sha256_new()};
+    enum { PIECE_MS = 200 };
+    int rc;
+    do
+        rc = stage->stop && atomic_load(stage->stop)
+                 ? error_set(error, CAIRN_ESTOPPED,
+                             "stopped while `cairn gc` was waited for")
+                 : store_gc_hold_off(stage->store, PIECE_MS, error);
+    while (rc == CAIRN_EBUSY);
+    return rc;
+}
+
+int stage_begin(struct stage *stage, struct cairn_store *store, enum stage_wait wait,
+                const _Atomic uint32_t *stop, struct cairn_error *error)
+{
+    *stage = (struct stage){.store = store, .sha = sha256_new(), .stop = stop};
     if (!stage->sha)
         return error_nomem(error);
-    int rc = store_gc_hold_off(store, error);
+    int rc =
+        wait == STAGE_WAITS_LONG
+            ? wait_for_collector(stage, error)
+            : store_gc_hold_off(store, wait == STAGE_WAITS ? GC_WAIT_MS : 0, error);
     stage->locked = rc == 0;
     return rc;
 }

@@ -29,14 +29,16 @@ struct stage {
     struct buf bytes;
     uint64_t objects, stored_bytes; /* put so far; bytes before compression */
     bool locked;
-    const _Atomic uint32_t *stop; /* set by the caller: not 0 ends stage_put with
-                                     CAIRN_ESTOPPED; NULL: never */
+    const _Atomic uint32_t *stop; /* not 0 ends stage_put with CAIRN_ESTOPPED; NULL:
+                                     never */
 };
 
-/* CAIRN_EBUSY: garbage is collected for longer than this waits. stage_end is called in
- * any case. */
-int stage_begin(struct stage *stage, struct cairn_store *store,
-                struct cairn_error *error);
+/* How long it waits for a collector: GC_WAIT_MS, not at all, or until it is stopped. */
+enum stage_wait { STAGE_WAITS, STAGE_WAITS_NOT, STAGE_WAITS_LONG };
+/* stage->stop is set to `stop`. CAIRN_EBUSY: garbage is collected for longer than this
+ * waits. stage_end is called in any case. */
+int stage_begin(struct stage *stage, struct cairn_store *store, enum stage_wait wait,
+                const _Atomic uint32_t *stop, struct cairn_error *error);
 /* Takes a copy of the content, and says its digest. `before` may be NULL. */
 int stage_put(struct stage *stage, struct str content, const struct digest *before,
               struct digest *digest, struct cairn_error *error);

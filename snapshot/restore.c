@@ -490,6 +490,10 @@ static int write_part(void *context, struct str part)
 {
     enum { BLOCK = 4096 };
     struct writing *w = context;
+    const _Atomic uint32_t *stop = w->restore->stop;
+    if (stop && atomic_load(stop))
+        return error_set(w->restore->error, CAIRN_ESTOPPED,
+                         "stopped while writing in %s", w->restore->stage_path.data);
     while (part.len) {
         size_t n = part.len < BLOCK ? part.len : BLOCK;
         bool hole = is_zero(part.ptr, n);

@@ -66,8 +66,10 @@ struct restore {
                          it, and nothing is synced; of the caller */
     bool replaces;    /* a file or link that is in the way goes; of the caller */
     bool back;        /* what the restore that it takes back had kept beside goes */
-    bool again;       /* it was begun before */
-    bool applying;    /* begun, and not finished */
+    const _Atomic uint32_t *stop; /* not 0: restore_prepare ends with CAIRN_ESTOPPED,
+                                     within one piece of a file; NULL: never */
+    bool again;                   /* it was begun before */
+    bool applying;                /* begun, and not finished */
     struct {
         struct buf path;
         int fd, sys; /* sys: the errno of one that could not be opened */

@@ -54,6 +54,7 @@ struct snapshot_request {
     bool *taken;                  /* [n_only] */
     const _Atomic uint32_t *stop; /* not 0: CAIRN_ESTOPPED, within one piece of a file;
                                      NULL: never */
+    enum stage_wait wait;         /* while garbage is collected */
     /* Whether what the index names is still referred to: 1, 0 or an error. */
     int (*anchored)(void *context, struct str anchor, struct cairn_error *error);
     /* What has a name and no content; NULL: not told. `path` is a view. */

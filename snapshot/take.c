@@ -634,9 +634,9 @@ static int load_index(struct taking *t)
 static int take(struct taking *t)
 {
     const struct snapshot_request *request = t->request;
-    int rc = stage_begin(&t->out->stage, request->store, t->error);
-    t->out->stage.stop = request->stop;
-    rc = rc ?: load_index(t);
+    int rc = stage_begin(&t->out->stage, request->store, request->wait, request->stop,
+                         t->error)
+                 ?: load_index(t);
     if (rc)
         return rc;
     t->reader = (struct content_reader){&t->out->stage, malloc(TREE_CHUNK_MOST + 1)};

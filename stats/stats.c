@@ -8,9 +8,11 @@
 #include "cairn/outcome.h"
 #include "session/board/item.h"
 #include "session/names.h"
+#include "snapshot/snapshot.h"
 #include "stats/stats_int.h"
 #include "storage/object.h"
 #include "storage/rows_event.h"
+#include "storage/rows_files.h"
 #include "storage/store.h"
 
 #include <stdlib.h>
@@ -43,6 +45,7 @@ static const char *attempt_end(const struct stat_row *row)
     switch (row->key) {
     case END_OPEN:
     case END_REUSED:
+    case END_PUT_BACK:
         return NULL;
     case END_TIMED_OUT:
         return "timed-out";
@@ -66,6 +69,11 @@ static const char *attempt_interrupted(const struct stat_row *row)
 static const char *attempt_reused(const struct stat_row *row)
 {
     return row->key == END_REUSED ? "reused" : NULL;
+}
+
+static const char *attempt_put_back(const struct stat_row *row)
+{
+    return row->key == END_PUT_BACK ? "put-back" : NULL;
 }
 
 static const char *attempt_open(const struct stat_row *row)
@@ -195,6 +203,17 @@ static const struct family families[] = {
      .rows = STAT_ATTEMPTS,
      .text_label = "workflow",
      .name = attempt_reused},
+    {.family = "tasks_put_back",
+     .help = "tasks that an earlier run had done, and whose outputs were put back",
+     .rows = STAT_ATTEMPTS,
+     .text_label = "workflow",
+     .name = attempt_put_back},
+    {.family = "put_back_bytes",
+     .help = "bytes of these outputs",
+     .rows = STAT_ATTEMPTS,
+     .text_label = "workflow",
+     .name = attempt_put_back,
+     .number = AFTER_TIMES + 1},
     {.family = "attempt_seconds",
      .help = "attempts of tasks that have ended, by how long they took",
      .rows = STAT_ATTEMPTS,
@@ -371,6 +390,50 @@ static int tell_bytes(struct counting *c)
     return rc ?: stats_tell(c, &stat);
 }
 
+struct files_sum {
+    struct counting *c;
+    double value[FILES_KINDS][2]; /* tasks, bytes */
+    struct arena arena;
+};
+
+/* The same content in several of them counts in each. What cannot be read has no size. */
+static int add_files(void *context, const struct files_row *row)
+{
+    struct files_sum *sum = context;
+    struct snapshot_head head;
+    struct cairn_error why = {0};
+    sum->value[row->kind][0]++;
+    if (digest_is_none(&row->files))
+        return 0;
+    int rc = snapshot_read(sum->c->store, &row->files, &sum->arena, &head, &why);
+    sum->value[row->kind][1] += rc ? 0 : (double)head.counts.bytes;
+    arena_release(&sum->arena);
+    return rc == CAIRN_ENOMEM ? error_nomem(sum->c->error) : 0;
+}
+
+static int tell_files(struct counting *c)
+{
+    static const struct cairn_stat of_kind[FILES_KINDS][2] = {
+        {{.family = "artifact_tasks",
+          .help = "tasks of runs whose artifacts are stored"},
+         {.family = "artifact_bytes", .help = "bytes of their artifacts"}},
+        {{.family = "kept_output_tasks",
+          .help = "tasks of runs copies of whose outputs are kept"},
+         {.family = "kept_output_bytes", .help = "bytes of these copies"}}};
+    struct files_sum sum = {.c = c, .arena = ARENA_INIT};
+    struct files_search search = {.each = add_files, .context = &sum};
+    int rc = 0;
+    for (; search.kind < FILES_KINDS && !rc; search.kind++) {
+        rc = store_each_files(c->store, &search, c->error);
+        for (int i = 0; i < 2 && !rc; i++) {
+            struct cairn_stat stat = of_kind[search.kind][i];
+            stat.value = sum.value[search.kind][i];
+            rc = stats_tell(c, &stat);
+        }
+    }
+    return rc;
+}
+
 /* It can be removed at any time, so 0 is as good a size as any. */
 static int tell_index(struct counting *c)
 {
@@ -400,7 +463,7 @@ int cairn_stats(struct cairn_store *store,
     int rc = store_begin_read(store, error);
     if (rc)
         return rc;
-    rc = tell_bytes(&c) ?: tell_index(&c);
+    rc = tell_bytes(&c) ?: tell_index(&c) ?: tell_files(&c);
     for (size_t i = 0; i < sizeof families / sizeof *families && !rc; i++)
         rc = tell_family(&c, &families[i]);
     if (!rc)

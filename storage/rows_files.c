@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The setting `artifacts.RUN.ID`, ID the id of the task:
+/* The setting `artifacts.RUN.ID`, or `kept.RUN.ID`, ID the id of the task:
  *
  *   GEN TASK ATTEMPT UNTIL FILES SUM
  *
@@ -21,7 +21,7 @@ enum {
     TEXT_BYTES = 96 + DIGEST_HEX_SIZE + 2 * SUM_KEYED_BYTES
 };
 
-static const char kind[] = "artifacts";
+static const char *const kinds[FILES_KINDS] = {"artifacts", "kept"};
 
 static int sum_files(struct cairn_store *store, const struct files_row *row,
                      struct row_sum *sum, struct cairn_error *error)
@@ -29,14 +29,14 @@ static int sum_files(struct cairn_store *store, const struct files_row *row,
     const uint64_t numbers[] = {row->run, row->gen, row->task, row->attempt,
                                 (uint64_t)row->until_ns};
     const struct str texts[] = {row->id, digest_view(&row->files)};
-    const struct summed summed = {kind, numbers, COUNT_OF(numbers), texts,
+    const struct summed summed = {kinds[row->kind], numbers, COUNT_OF(numbers), texts,
                                   COUNT_OF(texts)};
     return row_sum(store, &summed, sum, error);
 }
 
 static void setting_of(const struct files_row *row, char setting[SETTING_BYTES])
 {
-    snprintf(setting, SETTING_BYTES, "%s.%" PRIu64 ".%.*s", kind, row->run,
+    snprintf(setting, SETTING_BYTES, "%s.%" PRIu64 ".%.*s", kinds[row->kind], row->run,
              (int)row->id.len, row->id.ptr);
 }
 
@@ -103,7 +103,7 @@ int store_get_files(struct cairn_store *store, struct files_row *row,
 
 /* ---- All of them ---- */
 
-/* Run and id from a key behind "artifacts."; false: it is none of ours. */
+/* Run and id from a key behind the kind and its dot; false: it is none of ours. */
 static bool parse_key(struct str rest, struct files_row *row)
 {
     char number[24];
@@ -118,26 +118,36 @@ static bool parse_key(struct str rest, struct files_row *row)
            row->id.len <= LIMIT_ID_BYTES;
 }
 
+/* The row of a setting: as parse_files; with `all` one that does not hold is
+ * CAIRN_EDAMAGED. */
+static int read_row(struct cairn_store *store, struct str key, struct str value,
+                    bool all, struct files_row *row, struct cairn_error *error)
+{
+    static const char *const what[FILES_KINDS] = {"artifacts a task has left",
+                                                  "outputs of a task were kept"};
+    size_t skip = strlen(kinds[row->kind]) + 1;
+    struct str rest = {key.ptr + skip, key.len - skip};
+    int rc = parse_key(rest, row) ? parse_files(store, value, all, row, error) : 0;
+    if (rc || !all)
+        return rc;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the setting %.*s of the store, which says what %s, is damaged; "
+                     "`cairn doctor --repair` saves all others",
+                     (int)(key.len < 300 ? key.len : 300), key.ptr, what[row->kind]);
+}
+
 static int tell_row(struct cairn_store *store, const struct files_search *search,
                     struct str key, struct str value, struct cairn_error *error)
 {
-    struct files_row row = {0};
-    struct str rest = {key.ptr + sizeof kind, key.len - sizeof kind}; /* and the dot */
-    int rc =
-        parse_key(rest, &row) ? parse_files(store, value, search->all, &row, error) : 0;
-    if (rc > 0)
-        return search->each(search->context, &row);
-    if (rc || !search->all)
-        return rc;
-    return error_set(error, CAIRN_EDAMAGED,
-                     "the setting %.*s of the store, which says what artifacts a task "
-                     "has left, is damaged; `cairn doctor --repair` saves all others",
-                     (int)(key.len < 300 ? key.len : 300), key.ptr);
+    struct files_row row = {.kind = search->kind};
+    int rc = read_row(store, key, value, search->all, &row, error);
+    return rc > 0 ? search->each(search->context, &row) : rc;
 }
 
 int store_each_files(struct cairn_store *store, const struct files_search *search,
                      struct cairn_error *error)
 {
+    const char *kind = kinds[search->kind];
     char from[64], to[64];
     struct query query;
     store_assert_open(store);
@@ -158,36 +168,52 @@ int store_each_files(struct cairn_store *store, const struct files_search *searc
     return rc;
 }
 
-struct expiry {
-    int64_t now_ns;
-    uint32_t limit, n;
-    struct buf settings; /* each with its NUL */
-};
-
-static int note_expired(void *context, const struct files_row *row)
+/* Appends the setting, with its NUL, if its time is over. */
+static int note_if_over(struct cairn_store *store, const struct files_expiry *e,
+                        struct str key, struct str value, struct buf *over,
+                        struct cairn_error *error)
 {
-    struct expiry *expiry = context;
-    char setting[SETTING_BYTES];
-    if (!row->until_ns || row->until_ns > expiry->now_ns)
-        return 0;
-    setting_of(row, setting);
-    buf_add(&expiry->settings, setting, strlen(setting) + 1);
-    return ++expiry->n == expiry->limit;
+    struct files_row row = {.kind = e->kind};
+    int rc = read_row(store, key, value, true, &row, error);
+    if (rc > 0 && row.until_ns && row.until_ns <= e->now_ns) {
+        buf_str(over, key);
+        buf_byte(over, '\0');
+    }
+    return rc < 0 ? rc : 0;
 }
 
-int store_drop_expired_files(struct cairn_store *store, int64_t now_ns, uint32_t limit,
-                             uint32_t *dropped, struct cairn_error *error)
+int store_drop_expired_files(struct cairn_store *store, struct files_expiry *e,
+                             struct cairn_error *error)
 {
-    struct expiry expiry = {.now_ns = now_ns, .limit = limit};
-    struct files_search search = {
-        .each = note_expired, .context = &expiry, .all = true};
+    struct buf over = BUF_INIT;
+    struct query query;
+    char to[32];
+    uint32_t n = 0, dropped = 0;
     store_assert_writing(store);
-    int rc = store_each_files(store, &search, error);
-    rc = rc < 0 ? rc : buf_check(&expiry.settings, error);
-    for (size_t at = 0; at < expiry.settings.size && !rc;
-         at += strlen(expiry.settings.data + at) + 1)
-        rc = store_drop_setting(store, expiry.settings.data + at, error);
-    buf_release(&expiry.settings);
-    *dropped = rc ? 0 : expiry.n;
+    if (!e->from.size)
+        buf_format(&e->from, "%s.", kinds[e->kind]);
+    snprintf(to, sizeof to, "%s/", kinds[e->kind]);
+    int rc = buf_check(&e->from, error);
+    if (rc)
+        return rc;
+    query_start(&query, store->db, SQL_EACH_META_RANGE,
+                VALUES(value_text(buf_view(&e->from)), value_text(str_of(to))), error);
+    while (n < e->limit && query_step(&query)) {
+        struct str key = query_text(&query, 0);
+        query.rc = note_if_over(store, e, key, query_text(&query, 1), &over, error);
+        if (++n == e->limit) {
+            buf_clear(&e->from);
+            buf_str(&e->from, key);
+            buf_byte(&e->from, '\1'); /* behind it */
+        }
+    }
+    e->left = n == e->limit;
+    rc = query_end(&query) ?: buf_check(&e->from, error) ?: buf_check(&over, error);
+    for (size_t at = 0; at < over.size && !rc; at += strlen(over.data + at) + 1) {
+        rc = store_drop_setting(store, over.data + at, error);
+        dropped++;
+    }
+    buf_release(&over);
+    e->dropped += rc ? 0 : dropped;
     return rc;
 }

@@ -113,13 +113,12 @@ int store_gc_lock(struct cairn_store *store, struct cairn_error *error)
                      store->paths.dir);
 }
 
-int store_gc_hold_off(struct cairn_store *store, struct cairn_error *error)
+int store_gc_hold_off(struct cairn_store *store, int wait_ms, struct cairn_error *error)
 {
-    enum { WAIT_MS = 30000 };
     if (store->read_only)
         return error_set(error, CAIRN_EUSAGE, "the store %s was opened read-only",
                          store->paths.dir);
-    int rc = lock_wait(&store->lock, LOCK_GC, LOCK_SHARED, WAIT_MS, error);
+    int rc = lock_wait(&store->lock, LOCK_GC, LOCK_SHARED, wait_ms, error);
     return rc != CAIRN_EBUSY ? rc
                              : error_set(error, rc,
                                          "`cairn gc` is at work in the store %s: try "

@@ -10,8 +10,11 @@
 /* Only one collector runs at a time: CAIRN_EBUSY if there is another. */
 int store_gc_lock(struct cairn_store *store, struct cairn_error *error);
 /* While content is put to which nothing refers yet: keeps collectors away, beside
- * others that do the same. CAIRN_EBUSY: one is at work for longer than this waits. */
-int store_gc_hold_off(struct cairn_store *store, struct cairn_error *error);
+ * others that do the same. CAIRN_EBUSY: one is at work for longer than this waits;
+ * wait_ms 0: one try. */
+enum { GC_WAIT_MS = 30000 };
+int store_gc_hold_off(struct cairn_store *store, int wait_ms,
+                      struct cairn_error *error);
 /* Ends either. */
 void store_gc_unlock(struct cairn_store *store);
 /* Begins: from now on every object that is put or used again stays. Only objects with

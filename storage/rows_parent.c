@@ -94,7 +94,8 @@ int store_get_parent(struct cairn_store *store, uint64_t run, struct run_parent 
 int store_drop_run_settings(struct cairn_store *store, uint64_t run,
                             struct cairn_error *error)
 {
-    static const char *const lists[] = {"cancelled", "given", "artifacts", "added"};
+    static const char *const lists[] = {"cancelled", "given", "artifacts", "kept",
+                                        "added"};
     char key[KEY_BYTES], first[KEY_BYTES], last[KEY_BYTES];
     key_of(run, key);
     int rc =

@@ -15,7 +15,8 @@ enum store_stat {
     STAT_RUN_STARTS,    /* "new", "goes" or "forks"; count */
     STAT_RUN_TIMES,     /* workflow; of those that have ended: count, ns, by times */
     STAT_ATTEMPTS,      /* workflow, outcome or enum attempt_end; count, ns, by times,
-                           then us of processor, bytes of output */
+                           then us of processor, bytes of output, or of what was put
+                           back */
     STAT_WAITS,         /* workflow; of attempts that have begun: count, ns, by times */
     STAT_CHECKPOINTS,   /* namespace; count, bytes of records, by sizes */
     STAT_DELETED,       /* namespace; checkpoints */
@@ -34,7 +35,8 @@ enum attempt_end {
     END_OPEN = -1,
     END_TIMED_OUT = -2,
     END_INTERRUPTED = -3,
-    END_REUSED = -4
+    END_REUSED = -4,
+    END_PUT_BACK = -5
 };
 
 /* The bounds of the histograms. */

@@ -275,6 +275,21 @@ int cairn_store_open(struct cairn_store **out,
     return store_open_at(out, options ? options : &defaults, STORE_DETECT, error);
 }
 
+int store_open_beside(const struct cairn_store *store, struct cairn_store **out,
+                      struct cairn_error *error)
+{
+    const struct cairn_store_options options = {.path = store->paths.dir,
+                                                .sync = store->sync,
+                                                .lock_wait_ms = store->lock_wait_ms};
+    assert(!store->read_only);
+    int rc = store_open_at(out, &options, STORE_DETECT, error);
+    if (rc ||
+        ((*out)->db_device == store->db_device && (*out)->db_inode == store->db_inode))
+        return rc;
+    cairn_store_close(*out);
+    return error_set(error, CAIRN_EBUSY, "the store %s was replaced", store->paths.dir);
+}
+
 /* The last writer transfers the WAL and removes the marker. The locks stay until the
  * lock file is closed, which must come after the database.
  *

@@ -45,6 +45,10 @@ uint64_t store_fork(const struct cairn_store *store, const char **dir);
  * CAIRN_EUSAGE: the path of the store has a line break in it. */
 int store_fork_text(const struct cairn_store *store, uint64_t session, struct buf *out,
                     struct cairn_error *error);
+/* Another handle of a writable store, for a thread of its own; without its key, so for
+ * content only. */
+int store_open_beside(const struct cairn_store *store, struct cairn_store **out,
+                      struct cairn_error *error);
 bool store_read_only(const struct cairn_store *store);
 /* The store's lock file, for ownership of workflows. */
 /* Until it is unbound, only this thread may use the handle: others get CAIRN_EUSAGE.

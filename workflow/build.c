@@ -398,13 +398,23 @@ static int check_kind(const struct cairn_task *task, struct cairn_error *error)
     return refuse_field(task, task->call, "callback", key, error);
 }
 
-static int check_artifacts(const struct cairn_task *task, struct cairn_error *error)
+static int check_kept(const struct cairn_task *task, struct cairn_error *error)
 {
     struct cairn_error why = {0};
     struct buf pattern = BUF_INIT;
     const char *const *text = task->artifacts;
     int rc = 0;
-    if ((!text || !*text) && (task->artifacts_ms || task->artifacts_wanted))
+    if (task->artifacts_when > CAIRN_ARTIFACTS_ALWAYS)
+        return error_set(error, CAIRN_EUSAGE, "task `%s`: `artifacts_when` is unknown",
+                         task->id);
+    if (task->reuse_ms < 0)
+        return error_set(error, CAIRN_EWORKFLOW, "task `%s`: `reuse_ms` is below 0",
+                         task->id);
+    if (task->reuse_ms && (!task->reuse || !task->outputs || !task->outputs[0]))
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: `reuse_ms` needs `reuse` and `outputs`", task->id);
+    if ((!text || !*text) &&
+        (task->artifacts_ms || task->artifacts_wanted || task->artifacts_when))
         return error_set(error, CAIRN_EWORKFLOW, "task `%s` has no `artifacts`",
                          task->id);
     if (task->artifacts_ms < 0)
@@ -483,7 +493,7 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
                          task->id, LIMIT_JOBS, LIMIT_MEMORY_MIB);
     int rc = check_service(task, error)
              ?: check_rounds(task, error)
-             ?: check_artifacts(task, error);
+             ?: check_kept(task, error);
     return rc ? rc : check_kind(task, error);
 }
 
@@ -530,6 +540,8 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     def->artifacts = copy_texts(&d->arena, task->artifacts, &def->n_artifacts);
     def->artifacts_ms = task->artifacts_ms;
     def->artifacts_wanted = task->artifacts_wanted;
+    def->artifacts_when = task->artifacts_when;
+    def->reuse_ms = task->reuse_ms;
     if (task->description)
         def->description = arena_str(&d->arena, str_of(task->description));
     if (task->until)

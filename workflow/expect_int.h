@@ -97,7 +97,8 @@ struct workflow_file {
     struct thresholds check;
     bool reuse;
     uint32_t memory; /* MiB */
-    uint8_t stale;   /* enum on_stale */
+    int64_t reuse_ms;
+    uint8_t stale; /* enum on_stale */
 };
 
 struct parser {

@@ -214,7 +214,7 @@ static int read_defaults(struct parser *p, const struct node *map)
     if (!rc && found[POOL])
         rc = read_pool_uses(p, found[POOL]->next, &p->in->pools);
     if (!rc && found[REUSE])
-        rc = expect_bool(p, found[REUSE]->next, "`reuse`", &p->in->reuse);
+        rc = read_reuse(p, found[REUSE]->next, &p->in->reuse, &p->in->reuse_ms);
     if (!rc && found[STALE])
         rc = read_stale(p, found[STALE]->next, &p->in->stale);
     if (!p->in->scope.len)

@@ -512,13 +512,15 @@ static int read_artifact_files(struct parser *p, struct task_def *def,
     return rc;
 }
 
-/* `[dist/x.tar.gz]`, or `{files: [...], keep: 30d, none: fail}`. */
+/* `[dist/x.tar.gz]`, or `{files: [...], keep: 30d, none: fail, when: always}`. */
 static int read_artifacts(struct parser *p, struct task_def *def,
                           const struct node *node)
 {
-    enum { FILES, KEPT, NONE, COUNT };
-    static const struct str names[COUNT] = {NAME("files"), NAME("keep"), NAME("none")};
+    enum { FILES, KEPT, NONE, ENDED, COUNT };
+    static const struct str names[COUNT] = {NAME("files"), NAME("keep"), NAME("none"),
+                                            NAME("when")};
     static const struct str words[] = {NAME("warn"), NAME("fail")};
+    static const struct str ends[] = {NAME("success"), NAME("failure"), NAME("always")};
     const struct node *found[COUNT] = {NULL};
     struct where where = {"in `artifacts`", {NULL, 0}};
     uint8_t word = 0;
@@ -535,9 +537,13 @@ static int read_artifacts(struct parser *p, struct task_def *def,
         rc = expect_duration(p, found[KEPT]->next, "`keep`", 1, &def->artifacts_ms);
     if (!rc && found[NONE])
         rc = expect_choice(p, found[NONE]->next, "`none`", words, 2, &word);
+    if (!rc && found[ENDED])
+        rc = expect_choice(p, found[ENDED]->next, "`when`", ends, 3,
+                           &def->artifacts_when);
     def->artifacts_wanted = word == 1;
     if (!def->n_artifacts) { /* an empty list says nothing */
         def->artifacts_ms = 0;
+        def->artifacts_when = ARTIFACTS_SUCCESS;
         def->artifacts_wanted = false;
     }
     return rc;
@@ -561,16 +567,48 @@ static int read_skip_exit(struct parser *p, struct task_def *def,
     return rc;
 }
 
+/* `true`, or `{keep: 7d}`. */
+int read_reuse(struct parser *p, const struct node *node, bool *reuse, int64_t *kept_ms)
+{
+    static const struct str names[] = {NAME("keep")};
+    const struct node *kept = NULL;
+    struct where where = {"in `reuse`", {NULL, 0}};
+    *kept_ms = 0;
+    if (node->kind != NODE_MAP)
+        return expect_bool(p, node, "`reuse`", reuse);
+    *reuse = true;
+    int rc = expect_keys(p, node, where, names, &kept, 1);
+    if (!rc && !kept)
+        rc = diagnose(&p->diagnostic, node->at,
+                      "`reuse` needs `keep`, as in {keep: 7d}, or true");
+    return rc ? rc : expect_duration(p, kept->next, "`keep`", 1, kept_ms);
+}
+
+static int read_task_reuse(struct parser *p, struct task_def *def,
+                           const struct node *node)
+{
+    return read_reuse(p, node, &def->reuse, &def->reuse_ms);
+}
+
 /* What the task has of its own is known: what cannot be reused is not by `defaults`,
  * and refused where the task itself wants it. */
 static int settle_reuse(const struct parser *p, struct task_def *def,
                         const struct node *key)
 {
-    if (!key)
+    if (!key) {
         def->reuse = p->in->reuse;
+        def->reuse_ms = def->n_outputs ? p->in->reuse_ms : 0;
+    }
+    if (def->reuse && key && def->reuse_ms && !def->n_outputs &&
+        task_def_may_reuse(def))
+        return diagnose(&p->diagnostic, key->at,
+                        "`reuse` of task `%.*s` has nothing to keep: it has no "
+                        "`outputs`; `reuse: true` needs none",
+                        SHOWN(def->id));
     if (!def->reuse || task_def_may_reuse(def))
         return 0;
     def->reuse = false;
+    def->reuse_ms = 0;
     if (!key || def->kind == TASK_EXTERNAL || task_def_is_service(def))
         return 0; /* choose_kind has refused it */
     return diagnose(&p->diagnostic, key->at,
@@ -820,7 +858,7 @@ static const struct {
     [PRIORITY] = {NAME("priority"), ALL, .read = read_priority},
     [LOST_CLAIMS] = {NAME("lost_claims"), ALL, .read = read_lost_claims},
     [STDERR] = {NAME("stderr"), RUN_BY_US, .read = read_stderr},
-    [REUSE] = {NAME("reuse"), RUN_BY_US, .flag = FLAG(reuse)},
+    [REUSE] = {NAME("reuse"), RUN_BY_US, .read = read_task_reuse},
     [CUTOFF] = {NAME("cutoff"), RUN_BY_US, .flag = FLAG(cutoff)},
     [STALE] = {NAME("stale"), ALL, .read = read_task_stale},
     [NEEDS_ALL] = {NAME("needs_all"), ALL, .flag = FLAG(needs_all)},

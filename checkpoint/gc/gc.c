@@ -580,22 +580,32 @@ static int drop_lost_reuse(struct gc *gc)
     return rc;
 }
 
-/* Artifacts whose time is over. A dry run leaves them out when it marks. */
-static int drop_expired(struct gc *gc)
+static int drop_expired_of(struct gc *gc, enum files_kind kind, uint64_t *count)
 {
     enum { ROWS = 200 };
-    uint32_t n = ROWS;
+    struct files_expiry expiry = {
+        .kind = kind, .now_ns = gc->now_ns, .limit = ROWS, .left = true};
     int rc = 0;
-    while (n == ROWS && !rc) {
+    while (expiry.left && !rc) {
         rc = gc_begin_slice(gc);
         if (rc)
             break;
-        rc = store_drop_expired_files(gc->store, gc->now_ns, ROWS, &n, gc->error);
-        uint32_t dropped = n;
+        while (expiry.left && !rc && !gc_slice_full(gc))
+            rc = store_drop_expired_files(gc->store, &expiry, gc->error);
         rc = gc_end_slice(gc, rc);
-        gc->result.expired_artifacts += rc ? 0 : dropped;
+        *count += rc ? 0 : expiry.dropped;
+        expiry.dropped = 0;
     }
+    buf_release(&expiry.from);
     return rc;
+}
+
+/* Artifacts, and copies of outputs, whose time is over. A dry run leaves them out when it
+ * marks. */
+static int drop_expired(struct gc *gc)
+{
+    return drop_expired_of(gc, FILES_ARTIFACTS, &gc->result.expired_artifacts)
+               ?: drop_expired_of(gc, FILES_KEPT, &gc->result.expired_outputs);
 }
 
 static int delete_leftovers(struct gc *gc)
@@ -872,20 +882,24 @@ static int mark_files(void *context, const struct files_row *row)
     if (digest_is_none(&row->files) || (gc->dry_run && gc_is_chosen(gc, row->run)))
         return 0;
     if (gc->dry_run && row->until_ns && row->until_ns <= gc->now_ns) {
-        gc->result.expired_artifacts++;
+        if (row->kind == FILES_KEPT)
+            gc->result.expired_outputs++;
+        else
+            gc->result.expired_artifacts++;
         return 0;
     }
     return mark_root(gc, &row->files, true);
 }
 
 /* In one transaction: a row is copied to another run, whose number comes anywhere. */
-static int mark_artifacts(struct gc *gc)
+static int mark_all_files(struct gc *gc)
 {
     struct files_search all = {.each = mark_files, .context = gc, .all = true};
     int rc = store_begin_read(gc->store, gc->error);
     if (rc)
         return rc;
-    rc = store_each_files(gc->store, &all, gc->error);
+    for (; all.kind < FILES_KINDS && !rc; all.kind++)
+        rc = store_each_files(gc->store, &all, gc->error);
     store_end_read(gc->store);
     if (rc == CAIRN_EDAMAGED && !gc->node_failed)
         error_context(gc->error, "no content was deleted");
@@ -917,7 +931,7 @@ static int mark_all(struct gc *gc)
              ?: store_each_message_object(gc->store, mark_body, gc, gc->error);
     if (rc == CAIRN_EDAMAGED)
         error_context(gc->error, "no content was deleted");
-    return rc ?: mark_artifacts(gc) ?: mark_records(gc) ?: mark_tombstones(gc);
+    return rc ?: mark_all_files(gc) ?: mark_records(gc) ?: mark_tombstones(gc);
 }
 
 /* ---- Sweeping ---- */

@@ -223,7 +223,7 @@ static int verify_all(struct verifier *v)
     if (rc >= 0 && !v->stop)
         rc = verify_losses(v, 0);
     if (rc >= 0 && !v->stop)
-        rc = verify_artifacts(v);
+        rc = verify_files(v);
     if (rc >= 0 && !v->stop)
         rc =
             store_verify_objects(v->store, &v->result.objects, bad_object, v, v->error);

@@ -495,7 +495,7 @@ int verify_roots(struct verifier *v)
     return rc ?: verify_nodes(v);
 }
 
-/* ---- Artifacts ---- */
+/* ---- Artifacts, and copies of outputs ---- */
 
 /* Of one task. */
 struct artifact_check {
@@ -525,15 +525,18 @@ static int see_artifact(void *context, const struct digest *digest, bool is_node
     v->result.bad_objects++;
     v->object = hex;
     rc = verify_report(v, 0, NULL,
-                       "the object %.12s of the artifacts of %.*s of run %llu is "
-                       "missing: `cairn artifact get` cannot give them",
+                       check->row->kind == FILES_KEPT
+                           ? "the object %.12s of the kept outputs of %.*s of run %llu "
+                             "is missing: they cannot be put back, so the task will run"
+                           : "the object %.12s of the artifacts of %.*s of run %llu is "
+                             "missing: `cairn artifact get` cannot give them",
                        hex, (int)check->row->id.len, check->row->id.ptr,
                        (unsigned long long)check->row->run);
     v->object = NULL;
     return rc;
 }
 
-static int check_artifacts(void *context, const struct files_row *row)
+static int check_files(void *context, const struct files_row *row)
 {
     struct artifact_check *check = context;
     struct node_visitor visitor = {see_artifact, pass_node, check};
@@ -546,11 +549,13 @@ static int check_artifacts(void *context, const struct files_row *row)
 
 /* Damaged content is reported by the check of all objects, damaged rows by that of
  * settings. */
-int verify_artifacts(struct verifier *v)
+int verify_files(struct verifier *v)
 {
     struct artifact_check check = {.v = v};
-    struct files_search all = {.each = check_artifacts, .context = &check};
-    int rc = store_each_files(v->store, &all, v->error);
+    struct files_search all = {.each = check_files, .context = &check};
+    int rc = 0;
+    for (; all.kind < FILES_KINDS && !rc; all.kind++)
+        rc = store_each_files(v->store, &all, v->error);
     node_set_release(&check.seen);
     return rc;
 }

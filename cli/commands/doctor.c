@@ -439,6 +439,11 @@ static int report_collected(const struct cairn_gc_result *result,
                 dry_run ? "would remove" : "removed",
                 (unsigned long long)result->expired_artifacts,
                 plural(result->expired_artifacts));
+        if (result->expired_outputs > 0)
+            out("%s the copies of the outputs of %llu task%s, whose time is over\n",
+                dry_run ? "would remove" : "removed",
+                (unsigned long long)result->expired_outputs,
+                plural(result->expired_outputs));
         print_counts(result, dry_run);
         out_flush();
         print_stays(result, options->any_params);
@@ -458,6 +463,7 @@ static int report_collected(const struct cairn_gc_result *result,
     doc_count(&doc, "checkpoints", result->checkpoints);
     doc_count(&doc, "attempts", result->attempts);
     doc_count(&doc, "expired_artifacts", result->expired_artifacts);
+    doc_count(&doc, "expired_outputs", result->expired_outputs);
     doc_count(&doc, "objects", result->objects);
     doc_count(&doc, "kept_objects", result->kept_objects);
     doc_count(&doc, "freed_bytes", result->freed_bytes);

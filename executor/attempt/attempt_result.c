@@ -450,12 +450,17 @@ int result_look(struct engine *e, struct job *job, struct ending *ending,
     int rc = looks_begin(e, job, false, why);
     if (rc != LOOK_WAITS)
         return rc;
+    ending_hold(e, job, ending);
+    return rc;
+}
+
+void ending_hold(struct engine *e, struct job *job, const struct ending *ending)
+{
     job->held = *ending;
     job->has_held = true;
     if (e->halting.level == HALT_KILL ||
         (e->halting.level == HALT_STOP && e->phase == PHASE_MAIN))
         halt_look(e, job);
-    return rc;
 }
 
 /* What we lack is no fault of the task: the run is given up, and the next one takes the

@@ -29,6 +29,8 @@ int result_finish(struct engine *e, struct job *job, struct ending *ending, int 
                   struct cairn_error *why);
 /* Memory or descriptors of our own were short: that says nothing of the attempt. */
 bool is_our_want(const struct cairn_error *why);
+/* The job waits for a look or an errand; the draft is kept with it. */
+void ending_hold(struct engine *e, struct job *job, const struct ending *ending);
 /* Looks at the outputs alone, for job->result: as looks_begin. */
 int result_look(struct engine *e, struct job *job, struct ending *ending,
                 struct cairn_error *why);

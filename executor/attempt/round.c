@@ -66,17 +66,22 @@ static bool judge_round(struct engine *e, const struct job *job, struct ending *
     return false;
 }
 
+static void end_attempt(struct engine *e, struct job *job, struct ending *ending)
+{
+    if (ending->row.outcome == CAIRN_FAILED || ending->row.outcome == CAIRN_EXCLUDED)
+        ending_keep_inputs(e, &job->result, ending);
+    jobs_free(e, job);
+    settle_ending(e, ending);
+}
+
 void end_or_repeat(struct engine *e, struct job *job, struct ending *ending)
 {
     bool again = ending->row.outcome == CAIRN_COMPLETED && job->result.round &&
                  judge_round(e, job, ending);
-    if (!again)
-        artifacts_store(e, ending);
-    if (ending->row.outcome == CAIRN_FAILED || ending->row.outcome == CAIRN_EXCLUDED)
-        ending_keep_inputs(e, &job->result, ending);
+    if (!again) {
+        artifacts_then(e, job, ending, end_attempt);
+        return;
+    }
     jobs_free(e, job);
-    if (again)
-        settle_round(e, ending);
-    else
-        settle_ending(e, ending);
+    settle_round(e, ending);
 }

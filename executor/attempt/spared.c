@@ -5,10 +5,22 @@
 #include "executor/attempt/ending.h"
 #include "executor/state/report.h"
 #include "plan/reuse.h"
+#include "runs/kept.h"
 #include "runs/marks.h"
 #include "storage/rows_event.h"
 
 #include <stdlib.h>
+
+/* Of a task whose outputs are to be put back. */
+struct spared_files {
+    struct reused *found; /* NULL: none is */
+    bool failed;          /* it could not be: the task is run */
+};
+
+bool task_is_put_back(const struct engine *e, uint32_t task)
+{
+    return e->put_back && e->put_back[task].found;
+}
 
 int spared_open(struct engine *e, struct cairn_error *error)
 {
@@ -27,6 +39,13 @@ int spared_open(struct engine *e, struct cairn_error *error)
         return error_nomem(error);
     int rc = reuse_open(e->spared, &o, error);
     e->spared->evidence.index = &e->progress.seen;
+    for (uint32_t i = 0; i < o.graph->definition->n_defs && !e->put_back; i++)
+        if (o.graph->definition->defs[i].reuse_ms) {
+            e->put_back = calloc(o.graph->n_tasks, sizeof *e->put_back);
+            if (!e->put_back)
+                return error_nomem(error);
+            kept_clear(o.store, o.graph->definition->root.ptr);
+        }
     return rc;
 }
 
@@ -34,21 +53,22 @@ void spared_close(struct engine *e)
 {
     if (e->spared)
         reuse_release(e->spared);
+    for (uint32_t i = 0; e->put_back && i < e->request.graph->n_tasks; i++)
+        free(e->put_back[i].found);
+    free(e->put_back);
     free(e->spared);
     free(e->keys);
+    e->put_back = NULL;
     e->spared = NULL;
     e->keys = NULL;
 }
 
 /* A row of its own, with what the other attempt left. */
-static struct ending *draft_reused(struct engine *e, uint32_t task,
+static struct ending *draft_reused(struct engine *e, const struct intent *intent,
                                    const struct reused *found,
                                    struct cairn_error *error)
 {
-    const struct intent intent = {.task = task,
-                                  .attempt = turn_next_attempt(e, task),
-                                  .intent_ns = loop_utc_ns(e)};
-    struct ending *ending = turn_draft_ending(e, &intent, error);
+    struct ending *ending = turn_draft_ending(e, intent, error);
     if (!ending)
         return NULL;
     ending->row.flags = found->flags;
@@ -61,7 +81,11 @@ static struct ending *draft_reused(struct engine *e, uint32_t task,
     ending->stored[1] = found->err;
     ending->spared_run = found->row.run;
     ending->spared_attempt = found->row.attempt;
-    attempt_describe_reused(found->origin, &ending->text);
+    if (found->put_back)
+        attempt_describe_put_back(found->origin, found->kept_bytes, &ending->text);
+    else
+        attempt_describe_reused(found->origin, &ending->text);
+    ending->put_back = found->put_back;
     return ending;
 }
 
@@ -80,6 +104,21 @@ static struct ending *draft_staying(struct engine *e, uint32_t task,
     return ending;
 }
 
+/* With the result that it has left. */
+static int settle_spared(struct engine *e, struct ending *ending,
+                         const struct result *result, struct cairn_error *error)
+{
+    ending->spared = true;
+    ending->row.outcome = CAIRN_COMPLETED;
+    int rc = ending_keep_spared(e, ending, result, error);
+    if (rc) {
+        ending_release(ending);
+        return rc;
+    }
+    settle_ending(e, ending);
+    return 0;
+}
+
 /* The state is that of a completed task. */
 static int settle_found(struct engine *e, uint32_t task, const struct reused *found,
                         struct cairn_error *error)
@@ -90,29 +129,158 @@ static int settle_found(struct engine *e, uint32_t task, const struct reused *fo
         rc = reuse_take_back(e->spared, task, error);
         return rc ? rc : 1;
     }
-    struct ending *ending = rc           ? NULL
-                            : found->own ? draft_staying(e, task, found, error)
-                                         : draft_reused(e, task, found, error);
+    if (rc)
+        return rc;
+    const struct intent intent = {.task = task,
+                                  .attempt =
+                                      found->own ? 0 : turn_next_attempt(e, task),
+                                  .intent_ns = loop_utc_ns(e)};
+    struct ending *ending = found->own ? draft_staying(e, task, found, error)
+                                       : draft_reused(e, &intent, found, error);
+    return ending ? settle_spared(e, ending, result, error) : CAIRN_ENOMEM;
+}
+
+/* ---- Putting its outputs back ---- */
+
+/* It is done once they are there: it gets an intent, and a slot, as one that runs. */
+static int want_put_back(struct engine *e, uint32_t task, const struct reused *found,
+                         struct cairn_error *error)
+{
+    struct spared_files *put = &e->put_back[task];
+    if (put->failed)
+        return 1;
+    if (!put->found)
+        put->found = malloc(sizeof *put->found);
+    if (!put->found)
+        return error_nomem(error);
+    *put->found = *found;
+    return 1;
+}
+
+struct putting {          /* of one task */
+    struct errand errand; /* first: it is one */
+    struct reused found;
+    uint64_t run;
+    uint32_t task;
+    struct kept_files files;
+    struct arena arena;
+    struct result result; /* in it: what the other attempt has left */
+};
+
+static void release_putting(struct errand *errand)
+{
+    struct putting *p = (struct putting *)errand;
+    kept_files_release(&p->files);
+    arena_release(&p->arena);
+    free(p);
+}
+
+static int put_outputs(struct errand *errand, struct cairn_store *store,
+                       const _Atomic uint32_t *stop, struct cairn_error *error)
+{
+    struct putting *p = (struct putting *)errand;
+    return kept_put_back(&p->files, store, &p->found.kept, p->run, p->task, stop,
+                         error);
+}
+
+static void forget_put_back(struct engine *e, uint32_t task, bool failed)
+{
+    free(e->put_back[task].found);
+    e->put_back[task] = (struct spared_files){.failed = failed};
+}
+
+static void tell_failed(struct engine *e, uint32_t task, const struct reused *found,
+                        const char *why)
+{
+    char notice[1400];
+    snprintf(notice, sizeof notice,
+             "the outputs that run %llu has made of %s cannot be put back, so it runs: "
+             "%.1000s",
+             (unsigned long long)found->origin, e->request.graph->id[task], why);
+    report(e, CAIRN_EVENT_NOTICE, notice);
+}
+
+static int outputs_are_back(struct engine *e, struct job *job, struct errand *errand,
+                            int rc, struct cairn_error *why, struct cairn_error *error)
+{
+    struct putting *p = (struct putting *)errand;
+    struct intent intent = job->intent;
+    bool stopped = rc == CAIRN_ESTOPPED;
+    forget_put_back(e, p->task, rc && !stopped);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(error);
+    if (rc && !stopped)
+        tell_failed(e, p->task, &p->found, why->text);
+    if (rc)
+        return stopped ? ERRAND_DROP : ERRAND_START;
+    jobs_free(e, job);
+    struct ending *ending = draft_reused(e, &intent, &p->found, error);
     if (!ending)
         return CAIRN_ENOMEM;
-    ending->spared = true;
-    ending->row.outcome = CAIRN_COMPLETED;
-    rc = ending_keep_spared(e, ending, result, error);
+    p->result.outputs = p->files.outputs;
+    rc = reuse_take(e->spared, p->task, &p->found, error);
     if (rc) {
         ending_release(ending);
         return rc;
     }
-    settle_ending(e, ending);
+    return settle_spared(e, ending, &p->result, error);
+}
+
+static int prepare_putting(struct engine *e, const struct job *job, struct putting *p,
+                           struct cairn_error *error)
+{
+    struct asker asker = job_asker(e, job);
+    struct scope scope = lookup_scope(&asker);
+    p->task = job->intent.task;
+    p->run = e->run.row.run;
+    p->found = *e->put_back[p->task].found;
+    p->errand = (struct errand){
+        .work = put_outputs, .done = outputs_are_back, .release = release_putting};
+    int rc = result_load(e->request.store, &p->found.row.result, &p->arena, &p->result,
+                         error);
+    return rc
+               ?: kept_files_find(&scope, p->result.outputs, p->result.n_outputs,
+                                  &p->files, error);
+}
+
+int spared_put_back(struct engine *e, struct job *job)
+{
+    struct putting *p = calloc(1, sizeof *p);
+    struct cairn_error why = {0};
+    int rc = p ? prepare_putting(e, job, p, &why) : error_nomem(&why);
+    if (!rc)
+        rc = looks_send(e, job, &p->errand, true);
+    if (rc == LOOK_WAITS)
+        return rc;
+    if (!why.code)
+        error_set(&why, rc, "no thread can be started");
+    tell_failed(e, job->intent.task, e->put_back[job->intent.task].found, why.text);
+    forget_put_back(e, job->intent.task, true);
+    if (p)
+        release_putting(&p->errand);
     return 0;
 }
+
+/* ---- Instead of running it ---- */
 
 /* The plan has looked it up with states of its own. */
 static int settle_as_planned(struct engine *e, uint32_t task,
                              const struct reused *found, struct cairn_error *error)
 {
     e->keys[task] = found->row.key;
+    if (found->put_back)
+        return want_put_back(e, task, found, error);
     int rc = reuse_take(e->spared, task, found, error);
     return rc ? rc : settle_found(e, task, found, error);
+}
+
+/* What waited for outputs that were to be put back is looked for again: a task whose
+ * could not be has run. */
+static bool may_be_found(const struct engine *e, uint32_t task,
+                         const struct reused *planned)
+{
+    return (planned || e->run.situation.decisions.fate[task] & FATE_SPARED) &&
+           !e->progress.failures[task];
 }
 
 int spared_settle(struct engine *e, uint32_t task, struct cairn_error *error)
@@ -121,17 +289,17 @@ int spared_settle(struct engine *e, uint32_t task, struct cairn_error *error)
     struct reused found = {.newest = e->turn.attempts[task]};
     if (!e->spared || !reuse_has_key(e->spared, task))
         return 1;
-    if (planned)
+    if (planned && !planned->open && !(e->put_back && e->put_back[task].failed))
         return settle_as_planned(e, task, planned, error);
     e->keys[task] = (struct digest){{0}};
     int rc = reuse_key(e->spared, task, found.newest + 1, &e->keys[task], error);
     found.row.key = e->keys[task];
-    if (rc > 0 && e->run.situation.decisions.fate[task] & FATE_SPARED &&
-        !e->progress.failures[task])
+    if (rc > 0 && may_be_found(e, task, planned))
         rc = reuse_find(e->spared, task, &found, error);
     else
         rc = rc < 0 ? rc : 0;
     if (rc <= 0) /* what cannot be looked at is run */
         return rc == CAIRN_ENOMEM ? rc : 1;
-    return settle_found(e, task, &found, error);
+    return found.put_back ? want_put_back(e, task, &found, error)
+                          : settle_found(e, task, &found, error);
 }

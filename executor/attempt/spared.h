@@ -9,7 +9,11 @@
 /* Once the run has its row. Does nothing if no task can be reused or cut off. */
 int spared_open(struct engine *e, struct cairn_error *error);
 void spared_close(struct engine *e);
-/* A ready task that is to run. 1: it does; 0: it is done, and settled; or an error. */
+/* A ready task that is to run. 1: it does, or its outputs are put back instead once it
+ * has a slot (task_is_put_back); 0: it is done, and settled; or an error. */
 int spared_settle(struct engine *e, uint32_t task, struct cairn_error *error);
+/* The slot of a task that is put back: LOOK_WAITS, and when that is done it is settled;
+ * or 0: it cannot be, and is to be run. */
+int spared_put_back(struct engine *e, struct job *job);
 
 #endif

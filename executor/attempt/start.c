@@ -7,6 +7,7 @@
 #include "executor/attempt/launch.h"
 #include "executor/attempt/roles.h"
 #include "executor/attempt/service.h"
+#include "executor/attempt/spared.h"
 #include "executor/state/report.h"
 
 #include <stdlib.h>
@@ -42,6 +43,8 @@ static int start_process(struct engine *e, const struct intent *intent,
     struct buf why = BUF_INIT;
     struct job *job = jobs_take(e, intent);
     int rc = service_pick_ports(e, intent->task, &why);
+    if (!rc && intent->role == ROLE_TASK && task_is_put_back(e, intent->task))
+        rc = spared_put_back(e, job);
     if (!rc)
         rc = role_ops[intent->role].launch(e, job, &why);
     rc = settle_start(e, job, rc, why.data ? why.data : "", error);
@@ -68,7 +71,8 @@ static bool may_still_start(const struct engine *e, const struct intent *intent)
         return intent->role == ROLE_UNDO ? e->phase == PHASE_UNDO : !e->halting.level;
     return e->progress.sched.allowed &
                sched_kind_of(graph_def(e->request.graph, intent->task)) &&
-           sched_is_served(&e->progress.sched, intent->task);
+           (sched_is_served(&e->progress.sched, intent->task) ||
+            task_is_put_back(e, intent->task));
 }
 
 /* Saving is required and fails: nothing starts, not even what has a stored intent. */
@@ -87,7 +91,8 @@ static bool may_wait(const struct engine *e, const struct intent *intent)
     return e->request.options->saving == CAIRN_BEST_EFFORT && !e->jobs.weighted &&
            intent->role == ROLE_TASK && !e->jobs.n_outside && def->kind != TASK_CALL &&
            !def->once && !def->n_inputs && !e->progress.sched.left &&
-           !task_was_interrupted(e, intent->task) && !task_wants_keeper(e, def);
+           !task_was_interrupted(e, intent->task) && !task_wants_keeper(e, def) &&
+           !task_is_put_back(e, intent->task);
 }
 
 /* Where the next one to be started stands; NULL: none can be. */
@@ -175,6 +180,21 @@ int engine_start_ready(struct engine *e, struct cairn_error *error)
     return rc;
 }
 
+/* What the slot was taken for could not be done: its task is started, or, if that may not
+ * be or `stopped`, its intent is dropped. */
+static int start_instead(struct engine *e, struct job *job, bool stopped,
+                         struct cairn_error *error)
+{
+    struct buf why = BUF_INIT;
+    jobs_not_begun(job);
+    int rc = stopped || waits_for_saving(e) || !may_still_start(e, &job->intent)
+                 ? CAIRN_ESTOPPED
+                 : role_ops[job->role].launch(e, job, &why);
+    rc = settle_start(e, job, rc, why.data ? why.data : "", error);
+    buf_release(&why);
+    return rc;
+}
+
 static int outputs_looked(struct engine *e, struct job *job, int rc,
                           struct cairn_error *why, struct cairn_error *error)
 {
@@ -189,9 +209,23 @@ static int outputs_looked(struct engine *e, struct job *job, int rc,
     rc = call ? call_looked(e, job, ending, rc, why)
               : role_ops[job->role].looked(e, job, ending, rc, why);
     failure_check_settled(e);
-    if (!call)
+    if (!call && job->state != JOB_LOOKING)
         let_next_start(e, ticket);
     return rc ? error_set(error, rc, "%s", why->text) : 0;
+}
+
+static int errand_ended(struct engine *e, struct job *job, struct look *look,
+                        int failed, struct cairn_error *error)
+{
+    uint64_t ticket = job->stamp; /* the job may have another process afterwards */
+    bool over = !job->awaits_inputs && !intent_is_call(e, &job->intent);
+    int rc = looks_end_errand(e, job, look, failed, error);
+    if (rc > 0)
+        rc = start_instead(e, job, rc == ERRAND_DROP, error);
+    failure_check_settled(e);
+    if (!failed && over && job->state != JOB_LOOKING)
+        let_next_start(e, ticket);
+    return rc;
 }
 
 /* `failed`: the run is given up. */
@@ -200,6 +234,8 @@ static int job_looked(struct engine *e, struct look *look, int failed,
 {
     struct job *job = &e->jobs.at[look->slot];
     struct cairn_error why;
+    if (look->errand)
+        return errand_ended(e, job, look, failed, error);
     bool inputs = job->awaits_inputs;
     int rc = looks_finish(e, job, look, &why);
     if (failed)

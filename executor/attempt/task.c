@@ -362,11 +362,10 @@ int check_ended(struct engine *e, struct job *job, const struct process_end *end
 
 /* ---- Unknown tasks ---- */
 
-static void settle_decision(struct engine *e, struct job *job, struct ending *ending)
+static void end_decision(struct engine *e, struct job *job, struct ending *ending)
 {
     struct cairn_error why = {0};
     struct asker asker = job_asker(e, job);
-    artifacts_store(e, ending);
     if (ending->row.outcome == CAIRN_FAILED &&
         ending_keep_inputs_now(e, &asker, ending, &why)) {
         ending->row.outcome = CAIRN_UNKNOWN;
@@ -398,7 +397,7 @@ int decide_looked(struct engine *e, struct job *job, struct ending *ending, int 
 {
     rc = judge_outputs(e, job, ending, rc, why);
     if (!rc)
-        settle_decision(e, job, ending);
+        artifacts_then(e, job, ending, end_decision);
     return rc;
 }
 
@@ -414,7 +413,7 @@ static int finish_deciding(struct engine *e, struct job *job,
     add_verdict(e, job, end, verdict, output, ending);
     take_output(ending, output);
     if (ending->row.outcome != CAIRN_COMPLETED) {
-        settle_decision(e, job, ending);
+        artifacts_then(e, job, ending, end_decision);
         return 0;
     }
     struct cairn_error why = {0};

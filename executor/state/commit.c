@@ -199,10 +199,11 @@ static int put_key(struct engine *e, const struct ending *ending,
 }
 
 /* In the transaction in which the other attempt's are still there. */
-static int copy_artifacts(struct engine *e, const struct ending *ending,
-                          struct files_row *row, struct cairn_error *error)
+static int copy_files(struct engine *e, const struct ending *ending,
+                      struct files_row *row, struct cairn_error *error)
 {
-    struct files_row other = {.run = ending->spared_run, .id = row->id};
+    struct files_row other = {
+        .kind = row->kind, .run = ending->spared_run, .id = row->id};
     int rc = store_get_files(e->request.store, &other, error);
     if (rc > 0 && other.attempt != ending->spared_attempt)
         rc = 0;
@@ -210,31 +211,51 @@ static int copy_artifacts(struct engine *e, const struct ending *ending,
     return rc;
 }
 
-/* What it has left in the pool is found by the task's id. */
+/* What it has left in the pool is found by the task's id. `own`: the snapshot is that of
+ * the ending; `time_ms` 0: as long as the run. */
+static int put_files(struct engine *e, const struct ending *ending,
+                     struct files_row *files, bool own, int64_t time_ms,
+                     struct cairn_error *error)
+{
+    const struct attempt_row *row = &ending->row;
+    int64_t longest_ms = (INT64_MAX - row->ended_ns) / 1000000;
+    bool there = true;
+    files->run = row->run;
+    files->id = str_of(e->request.graph->id[row->task]);
+    files->gen = row->gen;
+    files->task = row->task;
+    files->attempt = row->number;
+    int rc = own ? 1 : copy_files(e, ending, files, error);
+    if (rc <= 0)
+        return rc;
+    if (time_ms && time_ms < longest_ms)
+        files->until_ns = row->ended_ns + time_ms * 1000000;
+    rc = digest_is_none(&files->files)
+             ? 0
+             : store_use_object(e->request.store, &files->files, &there, error);
+    return rc || !there ? rc : store_put_files(e->request.store, files, error);
+}
+
 static int put_artifacts(struct engine *e, const struct ending *ending,
                          struct cairn_error *error)
 {
-    const struct attempt_row *row = &ending->row;
-    const struct task_def *def = graph_def(e->request.graph, row->task);
-    if (!def->n_artifacts || (!ending->has_artifacts && !ending->spared_run))
-        return 0;
-    struct files_row files = {.run = row->run,
-                              .id = str_of(e->request.graph->id[row->task]),
-                              .gen = row->gen,
-                              .task = row->task,
-                              .attempt = row->number,
-                              .files = ending->artifacts};
-    int64_t longest_ms = (INT64_MAX - row->ended_ns) / 1000000;
-    bool there = true;
-    int rc = ending->has_artifacts ? 1 : copy_artifacts(e, ending, &files, error);
-    if (rc <= 0)
-        return rc;
-    if (def->artifacts_ms && def->artifacts_ms < longest_ms)
-        files.until_ns = row->ended_ns + def->artifacts_ms * 1000000;
-    rc = digest_is_none(&files.files)
-             ? 0
-             : store_use_object(e->request.store, &files.files, &there, error);
-    return rc || !there ? rc : store_put_files(e->request.store, &files, error);
+    const struct task_def *def = graph_def(e->request.graph, ending->row.task);
+    struct files_row files = {.kind = FILES_ARTIFACTS, .files = ending->artifacts};
+    return !def->n_artifacts || (!ending->has_artifacts && !ending->spared_run)
+               ? 0
+               : put_files(e, ending, &files, ending->has_artifacts, def->artifacts_ms,
+                           error);
+}
+
+/* Copies of its outputs stay for their time after each run that uses them. */
+static int put_kept(struct engine *e, const struct ending *ending,
+                    struct cairn_error *error)
+{
+    const struct task_def *def = graph_def(e->request.graph, ending->row.task);
+    struct files_row files = {.kind = FILES_KEPT, .files = ending->copies};
+    return !def->reuse_ms || (!ending->has_copies && !ending->spared_run)
+               ? 0
+               : put_files(e, ending, &files, ending->has_copies, def->reuse_ms, error);
 }
 
 /* What was spared in one go shares a record. */
@@ -278,10 +299,10 @@ static int put_ending(struct engine *e, struct ending *ending, uint64_t turn,
                       struct cairn_error *error)
 {
     int rc = ending->row.number ? put_attempt(e, ending, turn, error) : 0;
-    if (!rc && ending->final && !ending->spared)
+    if (!rc && ending->final && (!ending->spared || ending->put_back))
         rc = put_made(e, ending, error);
     if (!rc && ending->row.number)
-        rc = put_artifacts(e, ending, error);
+        rc = put_artifacts(e, ending, error) ?: put_kept(e, ending, error);
     if (!rc)
         rc = put_key(e, ending, error);
     return rc ? rc : put_skips(e, ending, error);

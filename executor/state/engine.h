@@ -80,10 +80,14 @@ struct engine {
     struct before *before;            /* before.c; NULL: not needed yet */
     struct reuse *spared;             /* attempt/spared.c; NULL: there can be none */
     bool spared_planned; /* phases.c; what was known at the beginning is settled */
+    struct spared_files *put_back; /* attempt/spared.c: [n_tasks]; NULL: none can be */
     struct digest *keys; /* with it: [n_tasks] from when the task is ready, before it
                             can change what it reads; zeros: it has none */
     bool broken;         /* engine_break: out of memory, it cannot go on */
 };
+
+/* Its outputs are to be put back when it is its turn, instead of running it. */
+bool task_is_put_back(const struct engine *e, uint32_t task);
 
 /* Whose texts are expanded: those of the job's attempt. */
 static inline struct asker job_asker(struct engine *e, const struct job *job)

@@ -419,6 +419,12 @@ void jobs_end_look(struct job *job)
         job->state = JOB_OVER;
 }
 
+void jobs_not_begun(struct job *job)
+{
+    assert(job->state == JOB_LOOKING && job->awaits_inputs && !job->look);
+    job->state = JOB_FREE;
+}
+
 int jobs_adopt(struct engine *e, struct job *job, const struct keeper *keeper,
                bool edited, struct cairn_error *error)
 {

@@ -178,6 +178,8 @@ void jobs_set_call(struct job *job, struct cairn_attempt *call);
 void jobs_begin_look(struct job *job, struct look *look, bool inputs);
 /* One at inputs leaves it LOOKING until it is started. */
 void jobs_end_look(struct job *job);
+/* A taken slot that was LOOKING, before it started anything, is as it was. */
+void jobs_not_begun(struct job *job);
 /* A keeper that lives or has ended; the job is over if it has. */
 int jobs_adopt(struct engine *e, struct job *job, const struct keeper *keeper,
                bool edited, struct cairn_error *error);

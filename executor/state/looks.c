@@ -7,6 +7,9 @@
 #include "executor/state/report.h"
 
 #include "base/error.h"
+#include "executor/state/commit.h"
+#include "storage/rows_gc.h"
+#include "storage/store.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,6 +21,9 @@
 enum { THREADS_MOST = 8 };
 
 struct look_threads {
+    const struct cairn_store *store;        /* NULL: there is none */
+    struct cairn_store *idle[THREADS_MOST]; /* handles for errands */
+    uint32_t n_idle_stores;
     pthread_mutex_t lock;
     pthread_cond_t wanted; /* a look, or the end */
     struct file_digests *digests;
@@ -58,8 +64,12 @@ static struct look *take_queued(struct look_threads *t)
 
 static void look_free(struct look *look)
 {
-    if (look)
+    if (look && look->errand)
+        look->errand->release(look->errand);
+    else if (look)
         file_look_release(&look->files);
+    if (look)
+        cairn_store_close(look->store);
     free(look);
 }
 
@@ -74,8 +84,32 @@ static void free_list(struct look *look)
 
 /* ---- The threads ---- */
 
+static struct cairn_store *take_store(struct look_threads *t)
+{
+    struct cairn_store *store = NULL;
+    pthread_mutex_lock(&t->lock);
+    if (t->n_idle_stores)
+        store = t->idle[--t->n_idle_stores];
+    pthread_mutex_unlock(&t->lock);
+    return store;
+}
+
+static void do_errand(struct look_threads *t, struct look *look)
+{
+    look->store = take_store(t);
+    if (!look->store)
+        look->rc = store_open_beside(t->store, &look->store, &look->error);
+    if (!look->rc)
+        look->rc =
+            look->errand->work(look->errand, look->store, &look->stop, &look->error);
+}
+
 static void go_through(struct look_threads *t, struct look *look)
 {
+    if (look->errand) {
+        do_errand(t, look);
+        return;
+    }
     struct file_reader reader = {.digests = t->digests, .stop = &look->stop};
     look->rc = file_look_go_on(&look->files, &reader, &look->error);
 }
@@ -132,7 +166,7 @@ static int add_thread(struct look_threads *t, struct cairn_error *error)
 
 /* `digests` are asked and told, and stay until close. */
 static int look_threads_open(struct look_threads **out, struct file_digests *digests,
-                             struct cairn_error *error)
+                             const struct cairn_store *store, struct cairn_error *error)
 {
     struct look_threads *t = calloc(1, sizeof *t);
     if (!t)
@@ -148,6 +182,7 @@ static int look_threads_open(struct look_threads **out, struct file_digests *dig
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->wanted, NULL);
     t->digests = digests;
+    t->store = store;
     t->queue_end = &t->queue;
     t->finished_end = &t->finished;
     *out = t;
@@ -171,6 +206,8 @@ static void look_threads_close(struct look_threads *t)
         pthread_join(t->thread[i], NULL);
     free_list(t->queue);
     free_list(t->finished);
+    while (t->n_idle_stores)
+        cairn_store_close(t->idle[--t->n_idle_stores]);
     close(t->fd);
     pthread_cond_destroy(&t->wanted);
     pthread_mutex_destroy(&t->lock);
@@ -228,7 +265,8 @@ static int open_threads(struct engine *e, struct cairn_error *error)
     struct look_threads *threads = NULL;
     if (e->looks.threads)
         return 0;
-    int rc = look_threads_open(&threads, &e->progress.lookup.digests, error)
+    int rc = look_threads_open(&threads, &e->progress.lookup.digests, e->request.store,
+                               error)
                  ?: loop_watch(e, look_threads_fd(threads), WATCH_LOOKS, error);
     if (rc)
         look_threads_close(threads);
@@ -332,6 +370,61 @@ int looks_finish(struct engine *e, struct job *job, struct look *look,
         rc = take_failed_input(job, &look->files, rc, error);
     job->reading_ns += loop_now_ns(e) - job->look_began_ns;
     jobs_end_look(job);
+    look_free(look);
+    return rc;
+}
+
+int looks_send(struct engine *e, struct job *job, struct errand *errand, bool before)
+{
+    struct look *look = calloc(1, sizeof *look);
+    if (!look || open_threads(e, NULL)) {
+        free(look);
+        return CAIRN_ENOMEM;
+    }
+    look->errand = errand;
+    look->slot = job_index(&e->jobs, job);
+    if (look_threads_add(e->looks.threads, look, NULL)) {
+        free(look);
+        return CAIRN_ENOMEM;
+    }
+    jobs_begin_look(job, look, before);
+    job->look_began_ns = loop_now_ns(e);
+    return LOOK_WAITS;
+}
+
+/* Its content waits for the commit that refers to it. */
+static void take_over_hold(struct engine *e, struct look *look)
+{
+    bool holds = look->errand->holds;
+    if (holds && !look->rc)
+        look->rc = store_gc_hold_off(e->request.store, GC_WAIT_MS, &look->error);
+    bool held = holds && !look->rc;
+    if (held)
+        saving_hold_content(e, &held);
+    if (holds)
+        store_gc_unlock(look->store);
+}
+
+static void keep_store(struct engine *e, struct look *look)
+{
+    struct look_threads *t = e->looks.threads;
+    pthread_mutex_lock(&t->lock);
+    if (look->store && !look->rc && t->n_idle_stores < THREADS_MOST) {
+        t->idle[t->n_idle_stores++] = look->store;
+        look->store = NULL;
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+int looks_end_errand(struct engine *e, struct job *job, struct look *look, int failed,
+                     struct cairn_error *error)
+{
+    struct errand *errand = look->errand;
+    take_over_hold(e, look);
+    keep_store(e, look);
+    jobs_end_look(job);
+    int rc =
+        failed ? failed : errand->done(e, job, errand, look->rc, &look->error, error);
     look_free(look);
     return rc;
 }

@@ -10,9 +10,28 @@ struct engine;
 struct job;
 struct look_threads;
 
+/* The job's task is to be started, or its intent to be dropped. */
+enum errand_end { ERRAND_START = 1, ERRAND_DROP };
+
+/* Work for a job with files and the pool, which may take long: done on one of the
+ * threads, with a handle of the store of its own. */
+struct errand {
+    /* `stop`: not 0 ends it with CAIRN_ESTOPPED; may be NULL. */
+    int (*work)(struct errand *errand, struct cairn_store *store,
+                const _Atomic uint32_t *stop, struct cairn_error *error);
+    /* For the engine: what it came to. The job is in no look any more. Of a job that had
+     * not started it may return one of enum errand_end. */
+    int (*done)(struct engine *e, struct job *job, struct errand *errand, int rc,
+                struct cairn_error *why, struct cairn_error *error);
+    void (*release)(struct errand *errand); /* frees all of it */
+    bool holds; /* set by `work`: collectors are held off by the handle */
+};
+
 struct look { /* one task's; belongs to the threads until it is collected */
     struct file_look files;
-    uint32_t slot; /* of the job that waits for it; or LOOK_OF_COMMAND */
+    struct errand *errand;     /* NULL: it is a look at `files` */
+    struct cairn_store *store; /* of the errand; NULL: it has none yet */
+    uint32_t slot;             /* of the job that waits for it; or LOOK_OF_COMMAND */
     _Atomic uint32_t stop;
     int rc; /* once collected: what became of it, and why */
     struct cairn_error error;
@@ -43,6 +62,13 @@ int looks_begin(struct engine *e, struct job *job, bool inputs,
  */
 int looks_finish(struct engine *e, struct job *job, struct look *look,
                  struct cairn_error *error);
+/* Gives the errand of the job to a thread: LOOK_WAITS, or an error, and nothing is done:
+ * there is no thread. `before`: the job has not started yet. */
+int looks_send(struct engine *e, struct job *job, struct errand *errand, bool before);
+/* An errand that was collected has ended: calls its `done`, unless the run is given up
+ * (`failed`, which is returned), and frees it. */
+int looks_end_errand(struct engine *e, struct job *job, struct look *look, int failed,
+                     struct cairn_error *error);
 /* The job's look is to end now, with CAIRN_ESTOPPED. */
 void looks_stop(struct engine *e, struct job *job);
 struct look *looks_collect(struct engine *e);

@@ -123,6 +123,9 @@ struct ending { /* the end of an attempt, until it is committed and reported */
     uint64_t spared_run; /* ... in this run, from which its artifacts come; 0: in the
                             same */
     uint32_t spared_attempt;
+    bool put_back;        /* its outputs were, so that it has made them */
+    bool has_copies;      /* copies of its outputs are in the pool: ... */
+    struct digest copies; /* ... a snapshot */
     struct buf text;
     int64_t duration_ms, reading_ms, next_ms;
     struct skip_list skipped; /* tasks that cannot run because of it */

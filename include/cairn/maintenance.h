@@ -109,6 +109,7 @@ struct cairn_gc_result {
     uint64_t held_objects, held_bytes;
     uint64_t newest_runs; /* that stay only since each is the newest with its params */
     uint64_t expired_artifacts; /* tasks whose artifacts were kept for their time */
+    uint64_t expired_outputs;   /* ... copies of whose outputs were (`reuse: {keep}`) */
 };
 
 /* Works beside live runs, in many short transactions, and may be interrupted at any

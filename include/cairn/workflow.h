@@ -163,8 +163,12 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     /* Patterns of files and directories below its directory, NULL-terminated, which are
      * stored when it has completed, before that is reported (cairn_artifacts); ... */
     const char *const *artifacts;
-    int64_t artifacts_ms;  /* ... for so long; 0: as long as the run. ... */
-    bool artifacts_wanted; /* ... One that matches nothing is a failure */
+    int64_t artifacts_ms;   /* ... for so long; 0: as long as the run. ... */
+    bool artifacts_wanted;  /* ... One that matches nothing is a failure. ... */
+    uint8_t artifacts_when; /* ... How it has to end: enum cairn_artifacts_when */
+    int64_t reuse_ms; /* with `reuse`: for so long after the last run that made or used
+                         its outputs copies of them are kept, and put back where they
+                         are gone or changed; 0: none are */
     uint32_t
         memory_mib; /* so much of the run's memory it takes while it runs; 0: none */
     /* Of `run`: what its text, and `fallback`, have as "$@"; NULL-terminated.
@@ -179,6 +183,13 @@ enum cairn_on_stale {
     CAIRN_ON_STALE_WARN = 0,   /* it names them; cairn_clean_stale removes them */
     CAIRN_ON_STALE_REMOVE = 1, /* it removes them before anything runs */
     CAIRN_ON_STALE_KEEP = 2    /* nothing */
+};
+
+/* How a task has to end for its artifacts to be stored. */
+enum cairn_artifacts_when {
+    CAIRN_ARTIFACTS_SUCCESS,
+    CAIRN_ARTIFACTS_FAILURE, /* when it has failed */
+    CAIRN_ARTIFACTS_ALWAYS   /* either */
 };
 
 /* Failures, or-ed: cairn_task.retry_on. */

@@ -769,12 +769,18 @@ static const char *const texts[SQL_COUNT] = {
         "SELECT w.name, CASE WHEN a.duration_ns IS NULL THEN -1 "
         "WHEN a.flags & 1 THEN -2 WHEN a.flags & 2 THEN -3 "
         "WHEN a.outcome = 1 AND a.wait_ns IS NULL AND a.text GLOB 'reused from run *' "
-        "THEN -4 ELSE ifnull(a.outcome, 0) END, " TIME_SUMS("a.duration_ns") ", " TOTAL(
-            "a.cpu_us") ", " TOTAL("ifnull(a.out_bytes, 0) + ifnull(a.err_bytes, "
-                                   "0)") " FROM attempt a JOIN run r ON r.run = "
-                                         "a.run "
-                                         "JOIN workflow w ON w.id = r.workflow "
-                                         "GROUP BY 1, 2 ORDER BY 1, 2",
+        "THEN -4 "
+        "WHEN a.outcome = 1 AND a.wait_ns IS NULL AND a.text GLOB 'put back from run "
+        "*' "
+        "THEN -5 ELSE ifnull(a.outcome, 0) END, " TIME_SUMS("a.duration_ns") ", " TOTAL(
+            "a.cpu_us") ", " TOTAL("CASE WHEN a.wait_ns IS NULL AND a.text GLOB 'put "
+                                   "back from run *' THEN CAST(substr(a.text, "
+                                   "instr(a.text, '(') + 1) AS INTEGER) ELSE "
+                                   "ifnull(a.out_bytes, 0) + ifnull(a.err_bytes, 0) "
+                                   "END") " FROM attempt a JOIN run r ON r.run = "
+                                          "a.run "
+                                          "JOIN workflow w ON w.id = r.workflow "
+                                          "GROUP BY 1, 2 ORDER BY 1, 2",
     [SQL_STAT_WAITS] = "SELECT w.name, 0, " TIME_SUMS(
         "a.wait_ns") " FROM attempt a JOIN run r ON r.run = a.run JOIN workflow w ON "
                      "w.id = r.workflow WHERE a.wait_ns IS NOT NULL "

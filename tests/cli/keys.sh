@@ -96,7 +96,7 @@ try() {
 # What a task can have but its lists, or all else.
 of_kind() { # task|workflow
     awk -v kind="$1" '{
-        of_task = /^(task|need_order|input_glob|timeout|service_timeout|retries|shell|check_min|check_warn)(\.|$)/ &&
+        of_task = /^(task|need_order|input_glob|timeout|service_timeout|retries|reuse|shell|check_min|check_warn)(\.|$)/ &&
             !/^task\.(foreach|exclude|include)(\.|$)/
         if (of_task == (kind == "task")) print
     }'
@@ -115,7 +115,7 @@ all_tried() { # task|workflow
                 echo "$path"
                 case $path in *.*) path=${path%.*} ;; *) path= ;; esac
             done
-        done | grep -vx 'task\|param\|timeout\|service_timeout\|retries\|foreach_key\|input_glob\|need_order\|included\|whole_task\|pool_limit\|size' | sort -u >keys.all
+        done | grep -vx 'task\|param\|timeout\|service_timeout\|retries\|reuse\|foreach_key\|input_glob\|need_order\|included\|whole_task\|pool_limit\|size' | sort -u >keys.all
     of_kind "$1" <keys.all >keys.known
     sort -u keys.tried >keys.seen
     is "$(comm -23 keys.known keys.seen | tr '\n' ' ')" '' 'every key of the schema has been tried'

@@ -63,6 +63,7 @@ exits 0 cairn artifact get 1 '*.gz' -o got/here --force
 is "$(cat got/here/dist/a.tar.gz)$(find got/here -name '*before-restore*')" a '--force replaces it'
 mkdir trap outside && ln -s ../outside trap/dist
 exits 2 cairn artifact get 1 -o trap --force
+says 'is a symbolic link: nothing is put through one' 'and that is said'
 is "$(ls outside)" '' 'nothing is put through a link'
 mkdir -p file && : >file/dist
 exits 2 cairn artifact get 1 -o file --force
@@ -86,6 +87,8 @@ is "$(listed)" 'k.txt l.txt m.txt ' 'and leaves it'
 exits 0 cairn gc --json
 is "$(json_get .expired_artifacts)" 1 'gc lets it go'
 is "$(listed)" 'l.txt m.txt ' 'the others stay'
+exits 10 cairn artifact get 2 --task a -o none
+says '`keep` is over and `cairn gc` has removed them' 'what is gone by its time is told so'
 exits 0 cairn artifact get 2 -o late
 is "$(cat late/l.txt)" b1 'whole'
 sed -i 's/300ms/1h/' keep.yaml
@@ -184,6 +187,36 @@ exits 0 cairn resume
 is "$(listed)" 'ra ' 'a resumed run still has them'
 exits 0 cairn rerun a
 is "$(listed)" 'go ra ' 'a new attempt has those of its own'
+
+# ---- Of tasks that failed ----
+cat >when.yaml <<'EOF'
+name: when
+tasks:
+  bad: {run: 'echo bad >bad.log; exit 1', artifacts: {files: bad.log, when: failure}, may_fail: true}
+  any: {run: 'echo $CAIRN_ATTEMPT >any.log; exit 1', retries: 1, artifacts: {files: any.log, when: always}, may_fail: true}
+  gate: {run: 'echo gate >gate.log', check: 'exit 1', artifacts: {files: [gate.log, gone.log], when: always, none: fail}, may_fail: true}
+  late: {run: 'echo late >late.log; sleep 60', timeout: 300ms, artifacts: {files: late.log, when: failure}, may_fail: true}
+  good: {run: 'echo good >good.log', artifacts: {files: good.log, when: failure}}
+  usual: {run: 'echo usual >usual.log; exit 1', artifacts: usual.log, may_fail: true}
+EOF
+exits 0 cairn run when.yaml
+is "$(listed)" 'any.log bad.log late.log ' 'those that ended as `when` says'
+says 'the artifacts of gate, which failed, are not stored' 'what cannot be stored of a failure is said'
+exits 0 cairn artifact get "$(newest)" -o when
+is "$(cat when/any.log)" 2 'of the newest try'
+
+# ---- Much at once holds nothing up, nor does a collection that goes on ----
+cat >big.yaml <<'EOF'
+name: big
+jobs: 2
+tasks:
+  big: {run: 'head -c 60000000 /dev/urandom >big.bin', artifacts: big.bin}
+  other: {needs: first, run: 'echo other >>order'}
+  first: {run: 'true'}
+EOF
+exits 0 cairn run big.yaml
+exits 0 cairn artifact get "$(newest)" -o bigger
+is "$(sum bigger/big.bin)" "$(sum big.bin)" 'a large one is whole'
 
 # ---- With reuse ----
 cat >u.yaml <<'EOF'

@@ -209,6 +209,14 @@ key task.artifacts.keep 'go; sleep 0.02; cairn gc >/dev/null 2>&1; cairn artifac
 key task.artifacts.none go \
     'exit 0' 'tasks: {a: {run: "true", artifacts: {files: f, none: warn}}}' \
     'exit 1' 'tasks: {a: {run: "true", artifacts: {files: f, none: fail}}}'
+key task.artifacts.when "$stored" \
+    'exit 0 1' 'tasks: {a: {run: "touch f", artifacts: {files: f, when: always}}}' \
+    'exit 1 1' 'tasks: {a: {run: "touch f; exit 1", artifacts: {files: f, when: always}}}' \
+    'exit 0 0' 'tasks: {a: {run: "touch f", artifacts: {files: f, when: failure}}}' \
+    'exit 1 1' 'tasks: {a: {run: "touch f; exit 1", artifacts: {files: f, when: failure}}}'
+default task.artifacts.when "$stored" \
+    'exit 1 0' 'tasks: {a: {run: "touch f; exit 1", artifacts: {files: f}}}' \
+    'exit 1 1' 'tasks: {a: {run: "touch f; exit 1", artifacts: {files: f, when: always}}}'
 default task.artifacts.none go \
     'exit 0' 'tasks: {a: {run: "true", artifacts: {files: f}}}' \
     'exit 1' 'tasks: {a: {run: "true", artifacts: {files: f, none: fail}}}'
@@ -339,9 +347,14 @@ reuse() { printf 'tasks: {a: {run: echo a >>log; echo v=1 >>"$CAIRN_OUTPUT"%s}}'
 key task.reuse twice \
     'exit 0 a' "$(reuse ', reuse: true')" \
     'exit 0 a a' "$(reuse ', reuse: false')"
-default task.reuse twice \
+default reuse twice \
     'exit 0 a a' "$(reuse '')" \
     'exit 0 a' "$(reuse ', reuse: true')"
+kept() { printf 'tasks: {a: {run: echo a >>log; echo o >o, outputs: [o]%s}}' "$1"; }
+again='cairn run w.yaml >/dev/null 2>&1; rm o; sleep 0.02; cairn run w.yaml --fresh >/dev/null 2>&1; echo "exit $?"; cat log'
+key reuse.keep "$again" \
+    'exit 0 a' "$(kept ', reuse: {keep: 1h}')" \
+    'exit 0 a a' "$(kept ', reuse: {keep: 1ms}')"
 cutoff() { printf 'tasks: {a: {run: echo a >>log; echo o >o, outputs: [o], inputs: [i]%s}, b: {needs: a, run: echo b >>log}}' "$1"; }
 changed='echo 1 >i; cairn run w.yaml >/dev/null 2>&1; echo 2 >i; cairn resume >/dev/null 2>&1; cat log'
 key task.cutoff "$changed" \

@@ -123,6 +123,12 @@ key defaults.stale 'go; sed -i "s/a, b/a/" w.yaml; cairn run w.yaml >out 2>&1; [
 tasks: {m: {foreach: {i: [a, b]}, run: "echo >$i", outputs: ["${{ i }}"]}}' \
     'exit 0' 'defaults: {stale: remove}
 tasks: {m: {foreach: {i: [a, b]}, run: "echo >$i", outputs: ["${{ i }}"]}}'
+kept='tasks: {a: {run: echo a >>log; echo o >o, outputs: [o]}}'
+key defaults.reuse 'cairn run w.yaml >/dev/null 2>&1; rm o; cairn run w.yaml --fresh >/dev/null 2>&1; echo "exit $?"; cat log' \
+    'exit 0 a' "defaults: {reuse: {keep: 1h}}
+$kept" \
+    'exit 0 a a' "defaults: {reuse: true}
+$kept"
 key defaults.params go \
     'exit 0 1' 'params: {n: 1}
 tasks: {a: {run: "echo ${n-none} >>log"}}' \

@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154,SC2016,SC2086,SC2094
 # Random workflows with `reuse` and `cutoff` through edits that go back and forth: of
-# inputs, commands and outputs, old outputs put back, kills, removed runs, reuse switched
-# off. After each run that completes every output must be what a plain shell script makes
+# inputs, commands and outputs, old outputs put back by hand, outputs removed that are kept
+# (`reuse: {keep}`), kills, removed runs, reuse switched off. After each run that completes every output must be what a plain shell script makes
 # from nothing, and what ran must be what the plan said. Tasks read the outputs of what
 # they need without declaring them as inputs, up to the nearest cut-off.
 set -u
@@ -18,7 +18,7 @@ BEGIN {
     n = 4 + int(rand() * 6)
     for (i = 0; i < n; i++) {
         reuse[i] = chance(0.75); cutoff[i] = chance(0.3); input[i] = chance(0.5)
-        declared[i] = chance(0.4); r = rand()
+        declared[i] = chance(0.4); kept[i] = chance(0.6); r = rand()
         type[i] = r < 0.7 ? "file" : r < 0.9 ? "value" : "none"
         modulus[i] = chance(0.5) ? 3 : 1000000
         for (j = 0; j < i; j++) {
@@ -58,7 +58,7 @@ BEGIN {
         if (needs[i]) print "    needs: [" needs[i] "]" >"w.yaml"
         if (inputs) print "    inputs: [" inputs "]" >"w.yaml"
         if (env) print "    env: {" env "}" >"w.yaml"
-        if (reuse[i]) print "    reuse: true" >"w.yaml"
+        if (reuse[i]) print "    reuse: " (kept[i] && type[i] == "file" ? "{keep: 1h}" : "true") >"w.yaml"
         if (cutoff[i]) print "    cutoff: true" >"w.yaml"
         gsub(/cat in/, "cat ../in", sum)
         if (type[i] == "file") print sum " >o." i >"ref.sh"
@@ -68,7 +68,7 @@ BEGIN {
 }
 END
 
-bad=0 runs=0 reused=0 spared=0 kills=0
+bad=0 runs=0 reused=0 back=0 spared=0 kills=0
 fail() {
     bad=$((bad + 1))
     echo "# life $life (seed $seed), step $step ($op): $1"
@@ -113,7 +113,7 @@ live() {
     n=$(awk -v seed="$seed" -f gen.awk)
     step=0
     while [ $step -lt $steps ]; do
-        random 10 && op=$echo_random
+        random 12 && op=$echo_random
         random "$n" && at=$echo_random
         random 3 && value=$echo_random
         set -- run w.yaml
@@ -124,6 +124,8 @@ live() {
         5) for file in old/"$value"/o.*; do [ ! -e "$file" ] || cp "$file" .; done ;;
         6) : >kill.$at ;;
         7) set -- run w.yaml --no-reuse ;;
+        10) rm -f o.$at ;;
+        11) rm -f o.* ;;
         9) [ $step -eq 0 ] || cairn gc --keep-runs 1 >/dev/null 2>&1 || fail 'gc' ;;
         esac
         awk -v seed="$seed" -f gen.awk >/dev/null
@@ -138,6 +140,7 @@ live() {
         status=$?
         runs=$((runs + 1))
         reused=$((reused + $(grep -c 'reused from run' said)))
+        back=$((back + $(grep -c 'put back from run' said)))
         spared=$((spared + $(grep -c 'came out the same' said)))
         if [ $status -gt 128 ]; then
             kills=$((kills + 1))
@@ -163,8 +166,8 @@ while [ $life -lt $lives ]; do
     live
     life=$((life + 1))
 done
-if [ $reused -eq 0 ] || [ $spared -eq 0 ] || [ $kills -eq 0 ]; then
-    echo "# reused $reused, spared $spared, kills $kills: this tried nothing"
+if [ $reused -eq 0 ] || [ $back -eq 0 ] || [ $spared -eq 0 ] || [ $kills -eq 0 ]; then
+    echo "# reused $reused, put back $back, spared $spared, kills $kills: this tried nothing"
     bad=$((bad + 1))
 fi
 rm -rf .cairn in.* o.* old ref
@@ -183,16 +186,18 @@ tasks:
   e: {needs: [c, d], run: 'cat c.out d.out >e.out', outputs: [e.out]}
 END
 broken=0 tries=0
-break_at() { # NTH OPTION...
+break_at() { # BASE NTH OPTION...
     rm -rf try
-    cp -a base try
+    cp -a "$1" try
+    shift
     cd try || exit 1
     "$BUILD/tests/prove/nth" "$@" cairn run w.yaml >said 2>&1
     cairn run w.yaml >second 2>&1 && cairn run w.yaml >last 2>&1 && cairn checkpoint verify >verified 2>&1
     status=$?
     cat in.1 in.2 >want
     if [ $status -ne 0 ] || ! cmp -s in.1 a.out || ! cmp -s want b.out || ! cmp -s want c.out ||
-        ! cat want in.1 | cmp -s - e.out || [ "$(grep -c 'reused from run' last)" -ne 4 ]; then
+        ! cat want in.1 | cmp -s - e.out || [ "$(grep -c 'reused from run' last)" -ne 4 ] ||
+        [ -n "$(find . -name '.cairn-restore-*')" ]; then
         broken=$((broken + 1))
         echo "# $*: exit status $status"
         [ $broken -gt 3 ] || sed 's/^/# /' said second last
@@ -200,20 +205,27 @@ break_at() { # NTH OPTION...
     tries=$((tries + 1))
     cd ..
 }
-if "$BUILD/tests/prove/nth" --count true 2>/dev/null; then
-    (cd base && echo 1 >in.1 && echo 2 >in.2 && cairn run w.yaml && echo 3 >in.2) >said 2>&1
-    cp -a base try
+sweep() { # BASE TITLE
+    cp -a "$1" try
     calls=$(cd try && "$BUILD/tests/prove/nth" --count cairn run w.yaml 2>&1 | sed -n 's/^nth: \([0-9]*\) calls.*/\1/p')
-    n=$((SEED % stride + 1))
+    n=$((SEED % stride + 1)) tries=0 before=$broken
     while [ $n -le "$calls" ]; do
-        break_at --kill $n
+        break_at "$1" --kill $n
         n=$((n + stride))
     done
-    printf 'figure|G1 G8 G14|a run that reuses killed before a system call: the next one ends right, and all of it is reused then|%s kills in %s calls|0|0|0|%s\n' \
-        $tries "$calls" $broken
+    printf 'figure|G1 G8 G14|%s: the next one ends right, and all of it is reused then|%s kills in %s calls|0|0|0|%s\n' \
+        "$2" $tries "$calls" $((broken - before))
+}
+if "$BUILD/tests/prove/nth" --count true 2>/dev/null; then
+    cp -a base kept
+    (cd base && echo 1 >in.1 && echo 2 >in.2 && cairn run w.yaml && echo 3 >in.2) >said 2>&1
+    sed -i 's/reuse: true/reuse: {keep: 1h}/' kept/w.yaml
+    (cd kept && echo 1 >in.1 && echo 2 >in.2 && cairn run w.yaml && rm a.out c.out && echo x >b.out) >said 2>&1
+    sweep base 'a run that reuses killed before a system call'
+    sweep kept 'a run that puts outputs back killed before a system call'
 else
     echo 'skip|a run that reuses, killed at its system calls|processes cannot be traced here'
 fi
-printf 'figure|G8 G9 G14|random workflows that reuse and cut off, edited back and forth: outputs as from nothing, and as the plan says|%s runs, %s tasks reused, %s cut off, %s killed|0|0|0|%s\n' \
-    $runs $reused $spared $kills $bad
+printf 'figure|G8 G9 G14|random workflows that reuse and cut off, edited back and forth: outputs as from nothing, and as the plan says|%s runs, %s tasks reused, %s put back, %s cut off, %s killed|0|0|0|%s\n' \
+    $runs $reused $back $spared $kills $bad
 [ $bad -eq 0 ] && [ $broken -eq 0 ]

@@ -186,6 +186,8 @@ defaults: {cwd: /, params: [], memory: 1M}
 pools: {gpu: {slots: 2, scope: store}, db: {slots: 3}}
 tasks:
   heavy: {pool: {gpu: 2, db: 1}, memory: 30M, run: echo heavy}
+  told: {args: [one, two words], run: 'printf "%s\n" "$@"'}
+  part: {foreach: {i: [1, 2]}, stale: keep, run: echo $i}
   weak:
     retries: {max: 1, delay: 1ms}
     run: 'echo trying; exit 3'
@@ -194,13 +196,15 @@ tasks:
     needs: weak
     cwd: /tmp/cairn-golden
     run: 'mkdir -p dist; echo "pack ${CAIRN_RUN:+of a run}" >dist/a.txt; echo b >dist/b.txt'
+    outputs: [dist/a.txt]
+    reuse: {keep: 36500d}
     artifacts: {files: [dist/*.txt], keep: 36500d, none: fail}
   sign:
     needs: pack
     params: [level]
     cwd: /tmp/cairn-golden
     run: 'echo signed $level >dist/sig'
-    artifacts: [dist/sig]
+    artifacts: {files: [dist/sig], when: always}
   server: {service: true, ready: test -e /tmp/cairn-golden/ready, run: 'touch /tmp/cairn-golden/ready; sleep 100', port: [http, admin]}
   client: {needs: server, env: {PORT: "${{ tasks.server.ports.http }}"}, run: 'test -n "$PORT"; . /tmp/cairn-golden/client'}
 END
@@ -209,7 +213,7 @@ END
     done
     expect 0 run ends.yaml
     # Its directory is gone when it is resumed.
-    sed -e 's/^name: .*/name: early/' -e '/^  pack:/,/sig]$/d' ends.yaml >early.yaml
+    sed -e 's/^name: .*/name: early/' -e '/^  pack:/,/always}$/d' ends.yaml >early.yaml
     echo 'touch /tmp/cairn-golden/up; sleep 60' >client
     cut run early.yaml
     sed 's/^name: .*/name: instead/' early.yaml >instead.yaml

@@ -567,9 +567,11 @@ START_TEST(test_artifacts)
 {
     struct buf bytes = BUF_INIT;
     struct definition d;
-    help_parse("name: n\ntasks: {a: {run: x, artifacts: [p, 'q.${{ run.id }}']},\n"
-               "  b: {run: y, artifacts: {files: p, keep: 2s, none: fail}},\n"
-               "  c: {run: z, artifacts: []}}\n");
+    help_parse(
+        "name: n\ntasks: {a: {run: x, artifacts: [p, 'q.${{ run.id }}']},\n"
+        "  b: {run: y, artifacts: {files: p, keep: 2s, none: fail, when: always},"
+        " outputs: o, reuse: {keep: 3s}},\n"
+        "  c: {run: z, artifacts: []}}\n");
     encode(&help_definition, &bytes);
     ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], 7);
     ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
@@ -577,6 +579,8 @@ START_TEST(test_artifacts)
     ck_assert(str_equal(d.defs[0].artifacts[1], STR("q.${{ run.id }}")));
     ck_assert(d.defs[1].n_artifacts == 1 && d.defs[1].artifacts_ms == 2000);
     ck_assert(d.defs[1].artifacts_wanted && !d.defs[0].artifacts_wanted);
+    ck_assert(d.defs[1].artifacts_when == ARTIFACTS_ALWAYS);
+    ck_assert(d.defs[1].reuse && d.defs[1].reuse_ms == 3000 && !d.defs[0].reuse_ms);
     ck_assert(d.defs[2].n_artifacts == 0);
     definition_release(&d);
     bytes.data[DEFINITION_MAGIC_BYTES] = 6;

@@ -408,6 +408,12 @@ START_TEST(test_later_fields)
                                                                         NULL};
     task.artifacts_ms = 5;
     refuse(&task, CAIRN_EWORKFLOW, "no `artifacts`");
+    task.artifacts_when = 3;
+    refuse(&task, CAIRN_EUSAGE, "`artifacts_when` is unknown");
+    task.artifacts_when = CAIRN_ARTIFACTS_ALWAYS;
+    task.reuse_ms = -1;
+    refuse(&task, CAIRN_EWORKFLOW, "`reuse_ms` is below 0");
+    task.reuse_ms = 0;
     task.artifacts = out;
     refuse(&task, CAIRN_EWORKFLOW, "leads out");
     task.artifacts = files;
