@@ -228,7 +228,7 @@ enum undo_scope { UNDO_FAILED = 0, UNDO_ANCESTORS = 1, UNDO_ALL = 2 };
 
 enum on_crash { ON_CRASH_KILL = 0, ON_CRASH_ADOPT = 1 };
 
-enum again { AGAIN_ALWAYS = 0, AGAIN_NEVER = 1 };
+enum after_completed { AGAIN_ALWAYS = 0, AGAIN_NEVER = 1 };
 
 struct pool {
     struct str name;

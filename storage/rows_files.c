@@ -21,7 +21,7 @@ enum {
     TEXT_BYTES = 96 + DIGEST_HEX_SIZE + 2 * SUM_KEYED_BYTES
 };
 
-static const char *const kinds[FILES_KINDS] = {"artifacts", "kept"};
+static const char *const kinds[FILES_KINDS] = {"artifacts", "outputs"};
 
 static int sum_files(struct cairn_store *store, const struct files_row *row,
                      struct row_sum *sum, struct cairn_error *error)

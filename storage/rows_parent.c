@@ -94,7 +94,7 @@ int store_get_parent(struct cairn_store *store, uint64_t run, struct run_parent 
 int store_drop_run_settings(struct cairn_store *store, uint64_t run,
                             struct cairn_error *error)
 {
-    static const char *const lists[] = {"cancelled", "given", "artifacts", "kept",
+    static const char *const lists[] = {"cancelled", "given", "artifacts", "outputs",
                                         "added"};
     char key[KEY_BYTES], first[KEY_BYTES], last[KEY_BYTES];
     key_of(run, key);
