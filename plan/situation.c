@@ -426,6 +426,19 @@ static int notice_added(struct loader *l, unsigned long long run)
     return 0;
 }
 
+/* Also where the project was moved or copied with its store. */
+static bool is_of_this_file(const struct loader *l)
+{
+    struct str file = l->w->definition.file;
+    struct buf path = BUF_INIT;
+    bool same = file.len && str_equal(file, l->s->recorded.row.file);
+    if (file.len && !same)
+        same = moved_store_find(l->store, &l->s->recorded.row, &path, NULL) > 0 &&
+               str_equal(file, str_of(path.data));
+    buf_release(&path);
+    return same;
+}
+
 static int find_auto_run(struct loader *l)
 {
     struct buf text = BUF_INIT;
@@ -444,8 +457,7 @@ static int find_auto_run(struct loader *l)
         rc = run_trust(l->store, &l->s->recorded.row, l->error);
         if (rc == CAIRN_EUSAGE)
             rc = 0;
-        if (!rc && !l->s->inside.run && l->w->definition.file.len &&
-            str_equal(l->w->definition.file, l->s->recorded.row.file))
+        if (!rc && !l->s->inside.run && is_of_this_file(l))
             situation_add_notice(
                 l->s,
                 "run %llu of this file is completed, and a new run does all of it "

@@ -155,7 +155,7 @@ cp -a origin replica
 was=$(cat origin/made)
 cd replica || exit 1
 exits 0 cairn plan
-names_here '`cairn run w.yaml` begins a new run'
+names_here '`cairn run w.yaml --fresh` begins a new run'
 exits 0 cairn status
 names_here "file        $top/replica/w.yaml"
 exits 0 cairn status w.yaml
