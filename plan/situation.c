@@ -1144,7 +1144,7 @@ int situation_extend(struct situation *s, struct cairn_workflow *w, struct buf *
         !array_extend(&p->which, before, n, sizeof *p->which) ||
         !array_extend(&p->writer, before, n, sizeof *p->writer) ||
         !array_extend(&p->first_maker, before + 1, n + 1, sizeof *p->first_maker) ||
-        !array_extend(&p->reused, before, n, sizeof *p->reused) ||
+        !array_extend(&p->reused, before, n, sizeof(void *)) ||
         !array_extend(&p->nearest, before, n, sizeof *p->nearest))
         return error_nomem(error);
     for (uint32_t task = before; task < n; task++) {

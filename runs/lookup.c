@@ -21,7 +21,7 @@ int lookup_extend(struct lookup *l, uint32_t before)
 {
     for (uint32_t i = 0; i < l->n_answers && i < ANSWERS; i++)
         l->answers[i].def = NODE_NONE; /* they point into the graph that it was */
-    return array_extend(&l->results, before, l->graph->n_tasks, sizeof *l->results)
+    return array_extend(&l->results, before, l->graph->n_tasks, sizeof(void *))
                ? 0
                : CAIRN_ENOMEM;
 }

@@ -170,7 +170,7 @@ static int put_all_courses(struct place *place, struct courses *courses)
     }
     for (size_t i = 0; i < courses->n_steps; i++)
         order[i] = &courses->steps[i];
-    qsort(order, courses->n_steps, sizeof *order, by_time);
+    qsort(order, courses->n_steps, sizeof(void *), by_time);
     for (size_t i = 0; i < courses->n_steps; i++) {
         courses->columns += i > 0 && order[i]->time_ns != order[i - 1]->time_ns;
         order[i]->column = courses->columns;
