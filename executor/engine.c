@@ -20,8 +20,8 @@
 
 #include <stdlib.h>
 
-/* Of every task that has completed: as its attempt saw them now, else as they were
- * seen when it was decided that it stays. */
+/* The declared outputs of each completed task: as seen by its attempt in this run, else
+ * when it was decided to keep it. */
 static void collect_seen(const struct engine *e, struct output_index *all)
 {
     const struct states *states = &e->progress.states;
@@ -142,7 +142,7 @@ static void tell_stale(void *context, const char *text)
     report(e, CAIRN_EVENT_NOTICE, text);
 }
 
-/* What this run had made of tasks that are skipped now, as it was not known when it
+/* What this run had made of tasks that are skipped now, since that was not known when it
  * began. In a run that did not complete they may run yet. */
 static int report_stale(struct engine *e, struct cairn_error *error)
 {
@@ -274,7 +274,7 @@ static int run_all(struct engine *e, struct cairn_run_result *result,
     if (rc)
         return rc;
     again = again && !e->saving.degraded; /* by now all may be saved after all */
-    /* What was noted and only an undo has looked at is for the next run. */
+    /* What was noted, and looked at by nothing but an undo, is for the next run. */
     bool keeps_notes =
         e->request.mode == MODE_UNDO && e->run.situation.recorded.n_noted;
     owned_run_note_orderly(e, e->request.store && e->request.mode != MODE_SETTLE &&
@@ -298,7 +298,7 @@ static int report_as_it_is(struct engine *e, struct cairn_run_result *result,
         return rc;
     report_notices(e);
     rc = progress_copy_recorded(e, error);
-    /* The next call of this attempt begins anew; not behind one for a part, which was
+    /* The next call of this attempt begins anew; not after one for a part, which was
      * another call when the run was done. */
     if (!rc && e->run.situation.begun_before && !e->request.options->n_tasks)
         rc = engine_transact(e, -1, owned_run_put_parent, error);
@@ -375,7 +375,7 @@ static struct engine *engine_new(enum engine_mode mode, struct cairn_workflow *w
     return e;
 }
 
-/* What a call did before a list was made, and behind it. */
+/* What a call did before a list was made, and after that. */
 static void add_part(struct cairn_run_result *all, const struct cairn_run_result *part)
 {
     struct cairn_run_result sum = *part;

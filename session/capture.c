@@ -90,7 +90,8 @@ static int read_present(struct capturing *c)
     return rc ?: read_messages(c);
 }
 
-/* No section and an empty one are the same state; environment and context are none. */
+/* No section and an empty one are the same state; environment and context are not
+ * sections. */
 static bool same_content(const struct sections *sections, const struct sections *others,
                          bool messages)
 {
@@ -164,7 +165,7 @@ static int find_work(struct live *live, struct buf *out, struct cairn_error *err
 }
 
 /* Where git is, without secrets. Where one of those is too short to be found, nothing
- * of that is kept. */
+ * about git is kept. */
 static int read_git(struct capturing *c, struct git_head *head, struct context *out)
 {
     struct redactor *redactor = NULL;
@@ -329,7 +330,7 @@ static void note_files(const struct capturing *c, const struct checkpoint_ref *r
         c->live->files->noted = *ref;
 }
 
-/* What there is is only put together where the rest does not say no already. */
+/* The state is assembled only if no cheaper test has said no. */
 static int decide(struct capturing *c, const struct capture *capture,
                   struct captured *captured)
 {
@@ -679,8 +680,8 @@ static void take_all(struct given *g)
 }
 
 /* A value that the settings list and that is too short to be found is refused with a
- * context, as with messages. A message and tags alone were always taken: there it is
- * passed over. */
+ * context, as with messages. A message and tags alone were always taken: then the
+ * value is ignored. */
 static int clean_given(struct given *g)
 {
     struct redactor *redactor = NULL;

@@ -44,8 +44,8 @@ enum cairn_check_outputs {
     CAIRN_OUTPUTS_CONTENT,
     CAIRN_OUTPUTS_EXIST
 };
-/* What the failure of a task does to the run: what its file says, or stop or go on
- * whatever that says (then nothing is undone). */
+/* What the failure of a task does to the run: what its file says; or: stop, or go on,
+ * regardless of the file (then nothing is undone). */
 enum cairn_on_failure {
     CAIRN_FAILURE_AS_WRITTEN,
     CAIRN_FAILURE_STOPS,
@@ -178,14 +178,14 @@ struct cairn_run_result {
     uint32_t gone;         /* failed members of a `glob` whose file is gone */
 };
 
-/* A callback whose time limit and grace are over fails its attempt, and one that has
- * not ended when the grace after a second stop is over is cancelled. Neither can be
- * ended: it is left behind, on its thread, and counted in result->left_behind.
- *
- * Starts or resumes a run of the workflow, and returns when it has completed, failed or
+/* Starts or resumes a run of the workflow, and returns when it has completed, failed or
  * been stopped. Without a store (NULL) nothing is recorded and nothing can be resumed.
  * Returns 0 if the run took place, whatever became of its tasks: see
- * result->exit_status. */
+ * result->exit_status.
+ *
+ * A callback whose time limit and grace are over fails its attempt, and one that has
+ * not ended when the grace after a second stop is over is cancelled. Neither can be
+ * ended: it is left behind, on its thread, and counted in result->left_behind. */
 CAIRN_API int cairn_run(struct cairn_workflow *workflow, struct cairn_store *store,
                         const struct cairn_run_options *options,
                         struct cairn_run_result *result, struct cairn_error *error);
@@ -223,7 +223,7 @@ CAIRN_API void cairn_attempt_finish(struct cairn_attempt *attempt,
 enum cairn_cancelling { CAIRN_CANCEL_ASKED = 1, CAIRN_CANCEL_MARKED };
 /* Asks the owner of a live run to stop; undoing and `finally` go on to their end. An
  * unfinished run without an owner is marked cancelled, unless another run of its
- * workflow is live: EOWNED. EUSAGE: it has ended. `how` (may be NULL): which of both.
+ * workflow is live: EOWNED. EUSAGE: it has ended. `how` (may be NULL): which of the two it was.
  */
 CAIRN_API int cairn_cancel(struct cairn_store *store, uint64_t run,
                            enum cairn_cancelling *how, struct cairn_error *error);
@@ -274,7 +274,7 @@ CAIRN_API int cairn_next(struct cairn_store *store, uint64_t run, bool claimed,
 #define CAIRN_CLAIM_MAX 40 /* bytes of a claim's token, with the final NUL */
 
 /* Claims an external task for `lease_ms` (more than 0). One of which 10 leases were
- * lost has failed instead (EUSAGE): it may be what ends those that do it. `holder` is a
+ * lost has failed instead (EUSAGE): the task itself may be killing its workers. `holder` is a
  * name for people (NULL: user@host). Only one caller wins: EOWNED, naming the holder,
  * while a lease runs; EUSAGE if the task is not external or cannot be done now. */
 CAIRN_API int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
@@ -296,7 +296,7 @@ CAIRN_API int cairn_claim_any(struct cairn_claimed **out, struct cairn_store *st
                               uint64_t run, int64_t lease_ms, const char *holder,
                               struct cairn_error *error);
 CAIRN_API void cairn_claimed_free(struct cairn_claimed *claimed);
-/* From now on the lease of a claim takes `lease_ms`; 0 gives the task back, for others
+/* Extends the lease of a claim to `lease_ms` from now; 0 gives the task back, for others
  * to claim, and does not count as a lease that ran out. EOWNED: the lease is
  * over, or the claim is void because something before the task ran again; EUSAGE: the
  * task was ended with this token. */
@@ -353,7 +353,7 @@ CAIRN_API int cairn_withdraw(struct cairn_store *store, uint64_t run,
                              const char *const *tasks, size_t n, const char *by,
                              struct cairn_error *error);
 /* How many added tasks of a run (its number) wait until it goes on, groups counted as
- * one: also of a run that has completed. 0: nothing was added, or the run has it. */
+ * one: also of a run that has completed. 0: nothing was added, or the run has taken all of it up. */
 CAIRN_API int cairn_added_waiting(struct cairn_store *store, uint64_t run, uint32_t *n,
                                   struct cairn_error *error);
 
