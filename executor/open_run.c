@@ -902,6 +902,7 @@ static int open_parts(struct engine *e, struct skip_list *early,
              ?: check_functions(e, error)
              ?: check_secrets(e, error)
              ?: check_memory(e, error)
+             ?: shares_check(e, error)
              ?: jobs_open(e, error)
              ?: saving_open(e, jobs_need_processes(e) ? e->jobs.limit : AHEAD_OF_CALLS,
                             error)

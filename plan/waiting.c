@@ -448,24 +448,32 @@ static int note_place(void *context, const struct places_entry *entry)
     return 0;
 }
 
+static bool is_of_pool(const struct places_entry *entry, const struct pool *pool,
+                       uint32_t lender)
+{
+    return entry->lender == lender && str_equal(str_of(entry->pool), pool->name);
+}
+
 /* Whether others have the places of a pool that runs share, or come before. Then
  * *held_by says who. */
 static bool is_shared_out(struct waiting_tasks *w, const struct pool *pool,
                           uint32_t places, const char **held_by)
 {
-    uint64_t run = w->view.row.run, held = 0, ticket = 0;
+    uint64_t held = 0;
+    struct places_entry own = {.limit = pool->limit};
     struct buf text = BUF_INIT;
-    for (size_t i = 0; i < w->n_pool; i++) {
-        bool of_pool = str_equal(str_of(w->pool[i].pool), pool->name);
-        held += of_pool && !w->pool[i].waits ? w->pool[i].places : 0;
-        if (of_pool && w->pool[i].waits && w->pool[i].run == run)
-            ticket = w->pool[i].ticket;
-    }
-    bool full = held + places > pool->limit;
-    for (size_t i = 0; i < w->n_pool && (full || ticket); i++) {
+    for (size_t i = 0; i < w->n_pool; i++)
+        if (w->pool[i].waits && w->pool[i].run == w->view.row.run &&
+            str_equal(str_of(w->pool[i].pool), pool->name))
+            own = w->pool[i];
+    for (size_t i = 0; i < w->n_pool; i++)
+        if (is_of_pool(&w->pool[i], pool, own.lender) && !w->pool[i].waits)
+            held += w->pool[i].places;
+    bool full = held + places > own.limit;
+    for (size_t i = 0; i < w->n_pool && (full || own.ticket); i++) {
         const struct places_entry *at = &w->pool[i];
-        if (!str_equal(str_of(at->pool), pool->name) ||
-            (at->waits && (!ticket || at->ticket >= ticket)))
+        if (!is_of_pool(at, pool, own.lender) ||
+            (at->waits && at->ticket >= own.ticket))
             continue;
         buf_format(&text, "%srun %llu (%s%s)", text.size ? ", " : "",
                    (unsigned long long)at->run,

@@ -3,6 +3,7 @@
  * every task says which attempt it is (CAIRN_TOKEN, CAIRN_TASK), so a cairn that is
  * started there knows; but the environment is also inherited by what outlives the
  * attempt, so it counts only while the store says that the attempt is open. */
+#include "base/memory.h"
 #include "base/words.h"
 #include "runs/marks.h"
 #include "runs/stored.h"
@@ -47,12 +48,24 @@ static int note_attempt(void *context, const struct attempt_row *row)
     return 0;
 }
 
+/* 1: the attempt is open; 0: it is not. */
+static int is_open(struct cairn_store *store, const struct run_parent *parent,
+                   struct cairn_error *error)
+{
+    struct attempt_row row = {0};
+    const struct attempt_row key = {.run = parent->run,
+                                    .gen = parent->gen,
+                                    .task = parent->task,
+                                    .number = parent->attempt};
+    int rc = store_get_attempt(store, &key, note_attempt, &row, error);
+    return rc == CAIRN_ENOTFOUND ? 0 : rc ? rc : attempt_is_open(&row);
+}
+
 int run_parent_here(struct cairn_store *store, struct run_parent *out,
                     struct cairn_error *error)
 {
     const char *token = getenv("CAIRN_TOKEN"), *id = getenv("CAIRN_TASK");
     struct run_parent parent = {0};
-    struct attempt_row row = {0};
     struct cairn_error local = {0};
     *out = parent;
     if (!token || !id || !*id || strlen(id) >= sizeof parent.id ||
@@ -64,14 +77,31 @@ int run_parent_here(struct cairn_store *store, struct run_parent *out,
         return 0;
     if (rc)
         return error_set(error, rc, "%s", local.text);
-    const struct attempt_row key = {.run = parent.run,
-                                    .gen = parent.gen,
-                                    .task = parent.task,
-                                    .number = parent.attempt};
-    rc = store_get_attempt(store, &key, note_attempt, &row, &local);
-    if (!rc && attempt_is_open(&row))
+    rc = is_open(store, &parent, &local);
+    if (rc > 0)
         *out = parent;
-    return !rc || rc == CAIRN_ENOTFOUND ? 0 : error_set(error, rc, "%s", local.text);
+    return rc < 0 ? error_set(error, rc, "%s", local.text) : 0;
+}
+
+int run_parents(struct cairn_store *store, const struct run_parent *inside,
+                struct run_parent **out, uint32_t *n, struct cairn_error *error)
+{
+    enum { DEPTH_MOST = 100 };
+    struct run_parent parent = *inside;
+    size_t capacity = 0;
+    int rc = 0, open = 1;
+    while (parent.run && open > 0 && *n < DEPTH_MOST) {
+        struct run_parent *at = array_room(*out, *n, &capacity, sizeof *at);
+        if (!at)
+            return error_nomem(error);
+        *out = at;
+        at[*n] = parent;
+        rc = store_get_parent(store, at[(*n)++].run, &parent, error);
+        if (rc < 0)
+            return rc;
+        open = parent.run ? is_open(store, &parent, error) : 0;
+    }
+    return open < 0 ? open : 0;
 }
 
 int run_choose(struct cairn_store *store, uint64_t *run, struct cairn_error *error)

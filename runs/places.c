@@ -17,7 +17,8 @@ enum { FREE, HELD, WAITS };
 enum { ENTRIES_MOST = 1 << 16, GATE_BYTE = 1 << 20, GATE_MS = 20 };
 
 struct entry {
-    uint32_t kind, places, limit, unused;
+    uint32_t kind, places, limit;
+    uint32_t lender; /* number of the entry out of which it is, from 1; 0: of none */
     uint64_t ticket, run;
     int64_t called_ns; /* boot clock: since when it could have what it waits for */
     char pool[PLACES_TEXT], task[PLACES_TEXT];
@@ -36,6 +37,15 @@ static off_t offset_of(uint32_t index)
 }
 
 /* ---- Reading and writing ---- */
+
+/* Who outlives the task that it was inside of has places as everybody. */
+static bool has_lender(const struct table *table, const struct entry *entry)
+{
+    const struct entry *lender = entry->lender && entry->lender <= table->n
+                                     ? &table->at[entry->lender - 1]
+                                     : NULL;
+    return lender && lender->kind == HELD && strcmp(lender->pool, entry->pool) == 0;
+}
 
 /* Entries that nobody has a lock on are FREE afterwards. `file` has none itself. */
 static int read_table(struct lock_file *file, struct table *table,
@@ -71,6 +81,9 @@ static int read_table(struct lock_file *file, struct table *table,
         rc = entry->kind == FREE ? 0 : lock_held(file, i, error);
         entry->kind = rc > 0 ? entry->kind : FREE;
     }
+    for (uint32_t i = 0; i < table->n; i++)
+        if (!has_lender(table, &table->at[i]))
+            table->at[i].lender = 0;
     return rc < 0 ? rc : 0;
 }
 
@@ -149,7 +162,9 @@ static int open_table(const char *live_dir, struct lock_file *file,
 int places_open(struct places *p, const char *live_dir, uint64_t run,
                 struct cairn_error *error)
 {
-    *p = (struct places){live_dir, run, {-1}, {-1}};
+    p->live_dir = live_dir;
+    p->run = run;
+    p->table.fd = p->waiting.fd = -1;
     return open_table(live_dir, &p->table, error);
 }
 
@@ -162,16 +177,18 @@ void places_close(struct places *p)
 
 /* ---- Taking and waiting ---- */
 
-static bool is_of(const struct entry *entry, struct str pool)
+/* Of the same pool, or out of the same part of it that is lent. */
+static bool is_of(const struct entry *entry, const struct entry *wanted)
 {
-    return entry->kind != FREE && str_equal(str_of(entry->pool), pool);
+    return entry->kind != FREE && entry->lender == wanted->lender &&
+           strcmp(entry->pool, wanted->pool) == 0;
 }
 
-static uint64_t count_held(const struct table *table, struct str pool)
+static uint64_t count_held(const struct table *table, const struct entry *wanted)
 {
     uint64_t held = 0;
     for (uint32_t i = 0; i < table->n; i++)
-        if (is_of(&table->at[i], pool) && table->at[i].kind == HELD)
+        if (is_of(&table->at[i], wanted) && table->at[i].kind == HELD)
             held += table->at[i].places;
     return held;
 }
@@ -186,19 +203,20 @@ static uint64_t own_ticket(const struct places *p, const struct table *table)
     return ticket;
 }
 
-/* Somebody waits for the pool who came before. Where it could have what it wants, it is
+/* Somebody waits for the same who came before. Where it could have what it wants, it is
  * noted since when: it is not waited for too long. */
-static int stands_behind(struct places *p, struct table *table, struct str pool,
-                         uint64_t ticket, struct cairn_error *error)
+static int stands_behind(struct places *p, struct table *table,
+                         const struct entry *wanted, uint64_t ticket,
+                         struct cairn_error *error)
 {
     int64_t now_ns = clock_boot_ns();
     int behind = 0;
     for (uint32_t i = 0; i < table->n && behind >= 0; i++) {
         struct entry *entry = &table->at[i];
-        if (!is_of(entry, pool) || entry->kind != WAITS || entry->ticket >= ticket ||
+        if (!is_of(entry, wanted) || entry->kind != WAITS || entry->ticket >= ticket ||
             entry->run == p->run)
             continue;
-        if (count_held(table, pool) + entry->places > entry->limit) {
+        if (count_held(table, wanted) + entry->places > entry->limit) {
             behind = 1;
         } else if (!entry->called_ns) {
             entry->called_ns = now_ns;
@@ -210,25 +228,59 @@ static int stands_behind(struct places *p, struct table *table, struct str pool,
     return behind;
 }
 
-static struct entry entry_for(const struct places *p, const struct places_wish *wish,
-                              struct str task)
+/* Out of what the innermost task around the run has, if one has places of the pool. */
+static int borrow(const struct places *p, const struct table *table,
+                  struct entry *wanted, struct cairn_error *error)
 {
-    struct entry entry = {.places = wish->places, .limit = wish->limit, .run = p->run};
-    memcpy(entry.pool, wish->pool.ptr,
-           wish->pool.len < PLACES_TEXT ? wish->pool.len : PLACES_TEXT - 1);
-    memcpy(entry.task, task.ptr, task.len < PLACES_TEXT ? task.len : PLACES_TEXT - 1);
-    return entry;
+    const struct entry *lender = NULL;
+    for (uint32_t k = 0; k < p->n_around && !lender; k++)
+        for (uint32_t i = 0; i < table->n && !lender; i++) {
+            const struct entry *at = &table->at[i];
+            if (at->kind == HELD && at->run == p->around[k].run &&
+                strcmp(at->task, p->around[k].id) == 0 &&
+                strcmp(at->pool, wanted->pool) == 0)
+                lender = at;
+        }
+    if (!lender)
+        return 0;
+    if (wanted->places > lender->places)
+        return error_set(error, CAIRN_EUSAGE,
+                         "task %s takes %u places of pool %s, but it runs inside task "
+                         "%s of run %llu, which has %u of them and gives none back "
+                         "before it ends: give that task %u, or none",
+                         wanted->task, wanted->places, wanted->pool, lender->task,
+                         (unsigned long long)lender->run, lender->places,
+                         wanted->places);
+    wanted->lender = (uint32_t)(lender - table->at) + 1;
+    wanted->limit = lender->places;
+    return 0;
 }
 
-static int hold(struct places *p, struct table *table, const struct places_wish *wishes,
-                uint32_t n, struct str task, struct lock_file *held,
-                struct cairn_error *error)
+static int make_entries(const struct places *p, const struct table *table,
+                        const struct places_wish *wishes, uint32_t n, struct str task,
+                        struct entry *entries, struct cairn_error *error)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        const struct places_wish *wish = &wishes[i];
+        entries[i] =
+            (struct entry){.places = wish->places, .limit = wish->limit, .run = p->run};
+        memcpy(entries[i].pool, wish->pool.ptr,
+               wish->pool.len < PLACES_TEXT ? wish->pool.len : PLACES_TEXT - 1);
+        memcpy(entries[i].task, task.ptr,
+               task.len < PLACES_TEXT ? task.len : PLACES_TEXT - 1);
+        rc = borrow(p, table, &entries[i], error);
+    }
+    return rc;
+}
+
+static int hold(struct places *p, struct table *table, struct entry *entries,
+                uint32_t n, struct lock_file *held, struct cairn_error *error)
 {
     int rc = open_table(p->live_dir, held, error);
     for (uint32_t i = 0; i < n && !rc; i++) {
-        struct entry entry = entry_for(p, &wishes[i], task);
-        entry.kind = HELD;
-        rc = add_entry(p, table, held, &entry, error);
+        entries[i].kind = HELD;
+        rc = add_entry(p, table, held, &entries[i], error);
     }
     if (rc)
         lock_close(held);
@@ -236,9 +288,8 @@ static int hold(struct places *p, struct table *table, const struct places_wish 
 }
 
 /* In each pool once, however many of our tasks want it. */
-static int wait_for(struct places *p, struct table *table,
-                    const struct places_wish *wishes, uint32_t n, struct str task,
-                    struct cairn_error *error)
+static int wait_for(struct places *p, struct table *table, struct entry *entries,
+                    uint32_t n, struct cairn_error *error)
 {
     uint64_t ticket = own_ticket(p, table), newest = 0;
     int rc = p->waiting.fd < 0 ? open_table(p->live_dir, &p->waiting, error) : 0;
@@ -248,28 +299,28 @@ static int wait_for(struct places *p, struct table *table,
     if (ticket == UINT64_MAX)
         ticket = newest + 1;
     for (uint32_t i = 0; i < n && !rc; i++) {
-        struct entry entry = entry_for(p, &wishes[i], task);
-        entry.kind = WAITS;
-        entry.ticket = ticket;
+        struct entry *entry = &entries[i];
+        entry->kind = WAITS;
+        entry->ticket = ticket;
         uint32_t at = 0;
         while (at < table->n &&
-               !(is_of(&table->at[at], wishes[i].pool) && table->at[at].kind == WAITS &&
+               !(is_of(&table->at[at], entry) && table->at[at].kind == WAITS &&
                  table->at[at].run == p->run))
             at++;
         if (at == table->n)
-            rc = add_entry(p, table, &p->waiting, &entry, error);
-        else if (memcmp(&table->at[at], &entry, sizeof entry) != 0)
-            rc = write_entry(&p->table, at, &entry, error);
+            rc = add_entry(p, table, &p->waiting, entry, error);
+        else if (memcmp(&table->at[at], entry, sizeof *entry) != 0)
+            rc = write_entry(&p->table, at, entry, error);
     }
     return rc;
 }
 
-static void note_other(const struct table *table, const struct places_wish *wish,
+static void note_other(const struct table *table, const struct entry *wanted,
                        struct places_entry *other)
 {
     for (uint32_t i = 0; i < table->n && !other->places; i++) {
         const struct entry *entry = &table->at[i];
-        if (!is_of(entry, wish->pool) || entry->limit == wish->limit)
+        if (!is_of(entry, wanted) || entry->limit == wanted->limit)
             continue;
         other->run = entry->run;
         other->places = entry->places;
@@ -278,26 +329,21 @@ static void note_other(const struct table *table, const struct places_wish *wish
     }
 }
 
-static int take_or_wait(struct places *p, const struct places_wish *wishes, uint32_t n,
-                        struct str task, struct lock_file *held,
-                        struct places_entry *other, struct cairn_error *error)
+static int take_or_wait(struct places *p, struct table *table, struct entry *wanted,
+                        uint32_t n, struct lock_file *held, struct places_entry *other,
+                        struct cairn_error *error)
 {
-    struct table table;
-    int rc = read_table(&p->table, &table, error), may = 1;
-    uint64_t ticket = rc ? 0 : own_ticket(p, &table);
-    for (uint32_t i = 0; i < n && !rc && may >= 0; i++) {
-        note_other(&table, &wishes[i], other);
-        int behind = stands_behind(p, &table, wishes[i].pool, ticket, error);
-        bool room =
-            count_held(&table, wishes[i].pool) + wishes[i].places <= wishes[i].limit;
+    uint64_t ticket = own_ticket(p, table);
+    int may = 1;
+    for (uint32_t i = 0; i < n && may >= 0; i++) {
+        note_other(table, &wanted[i], other);
+        int behind = stands_behind(p, table, &wanted[i], ticket, error);
+        bool room = count_held(table, &wanted[i]) + wanted[i].places <= wanted[i].limit;
         may = behind < 0 ? behind : may && room && !behind;
     }
-    rc = rc ?: may < 0 ? may : 0;
-    if (!rc && may)
-        rc = hold(p, &table, wishes, n, task, held, error);
-    else if (!rc)
-        rc = wait_for(p, &table, wishes, n, task, error);
-    free(table.at);
+    int rc = may < 0 ? may
+             : may   ? hold(p, table, wanted, n, held, error)
+                     : wait_for(p, table, wanted, n, error);
     return rc ?: may;
 }
 
@@ -305,6 +351,8 @@ int places_take(struct places *p, const struct places_wish *wishes, uint32_t n,
                 struct str task, struct lock_file *held, struct places_entry *other,
                 struct cairn_error *error)
 {
+    struct table table = {0};
+    struct entry wanted[LIMIT_TASK_POOLS];
     held->fd = -1;
     *other = (struct places_entry){0};
     int rc = lock_wait(&p->table, GATE_BYTE, LOCK_EXCLUSIVE, GATE_MS, error);
@@ -312,7 +360,10 @@ int places_take(struct places *p, const struct places_wish *wishes, uint32_t n,
         return 0; /* who has it was stopped just there */
     if (rc)
         return rc;
-    rc = take_or_wait(p, wishes, n, task, held, other, error);
+    rc = read_table(&p->table, &table, error)
+             ?: make_entries(p, &table, wishes, n, task, wanted, error)
+             ?: take_or_wait(p, &table, wanted, n, held, other, error);
+    free(table.at);
     if (rc > 0 && p->waiting.fd >= 0)
         places_withdraw(p); /* who came behind us may be next */
     lock_drop(&p->table, GATE_BYTE);
@@ -335,29 +386,49 @@ void places_withdraw(struct places *p)
 
 /* ---- Looking ---- */
 
-int places_each(const char *live_dir, int (*each)(void *, const struct places_entry *),
-                void *context, struct cairn_error *error)
+/* The caller frees table->at. */
+static int look_at_table(const char *live_dir, struct table *table,
+                         struct cairn_error *error)
 {
     char path[LIVE_PATH];
     struct lock_file file = {-1};
-    struct table table = {0};
+    *table = (struct table){0};
     if (!live_pools(path, sizeof path, live_dir))
         return 0;
-    int rc = lock_open_read(&file, path, error);
-    rc = rc ?: read_table(&file, &table, error);
+    int rc = lock_open_read(&file, path, error) ?: read_table(&file, table, error);
+    lock_close(&file);
+    return rc;
+}
+
+int places_check(const struct places *p, const struct places_wish *wishes, uint32_t n,
+                 struct str task, struct cairn_error *error)
+{
+    struct table table;
+    struct entry wanted[LIMIT_TASK_POOLS];
+    int rc = look_at_table(p->live_dir, &table, error)
+                 ?: make_entries(p, &table, wishes, n, task, wanted, error);
+    free(table.at);
+    return rc;
+}
+
+int places_each(const char *live_dir, int (*each)(void *, const struct places_entry *),
+                void *context, struct cairn_error *error)
+{
+    struct table table;
+    int rc = look_at_table(live_dir, &table, error);
     for (uint32_t i = 0; i < table.n && !rc; i++) {
         const struct entry *at = &table.at[i];
         struct places_entry entry = {.waits = at->kind == WAITS,
                                      .ticket = at->ticket,
                                      .run = at->run,
                                      .places = at->places,
-                                     .limit = at->limit};
+                                     .limit = at->limit,
+                                     .lender = at->lender};
         memcpy(entry.pool, at->pool, sizeof entry.pool);
         memcpy(entry.task, at->task, sizeof entry.task);
         if (at->kind != FREE && each(context, &entry))
             break;
     }
     free(table.at);
-    lock_close(&file);
     return rc;
 }

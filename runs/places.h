@@ -12,12 +12,18 @@
  * one that waits for a pool could have what it wants, nobody overtakes it there. One
  * that does not take what it could have for PLACES_PATIENCE_NS is passed over (it was
  * stopped). Nobody holds places while it waits, so that runs never wait for each other.
- * Each keeps to the limit in its own definition. */
+ * Each keeps to the limit in its own definition.
+ *
+ * A run that was begun inside a task which has places of a pool would wait for what is
+ * only given back when it has ended. So what that task has is lent to it: of this pool
+ * the tasks inside have their places together out of those of the task, in turn as
+ * above, and none out of the pool. */
 #ifndef RUNS_PLACES_H
 #define RUNS_PLACES_H
 
 #include "base/lock.h"
 #include "base/str.h"
+#include "storage/rows_parent.h"
 
 enum { PLACES_TEXT = 256 };
 #define PLACES_PATIENCE_NS INT64_C(5000000000)
@@ -27,9 +33,12 @@ struct places {           /* of one run */
     uint64_t run;
     struct lock_file table;
     struct lock_file waiting; /* has the locks of our entries that wait; -1: none */
+    const struct run_parent
+        *around;       /* [n_around] attempts that the run is inside of, */
+    uint32_t n_around; /* innermost first; borrowed */
 };
 
-struct places_wish {
+struct places_wish { /* of a task */
     struct str pool;
     uint32_t places, limit;
 };
@@ -40,10 +49,11 @@ struct places_entry {
     uint64_t ticket; /* of one that waits: a lower one came before */
     uint64_t run;
     uint32_t places, limit;
+    uint32_t lender; /* the task around it out of whose places it has them; 0: none */
     char pool[PLACES_TEXT], task[PLACES_TEXT];
 };
 
-/* `live_dir` must outlive it. */
+/* `live_dir` must outlive it. `around` may be set then. */
 int places_open(struct places *places, const char *live_dir, uint64_t run,
                 struct cairn_error *error);
 /* What it waits for is given up. */
@@ -56,6 +66,10 @@ void places_close(struct places *places);
 int places_take(struct places *places, const struct places_wish *wishes, uint32_t n,
                 struct str task, struct lock_file *held, struct places_entry *other,
                 struct cairn_error *error);
+/* An error if a task around the run, which has places of one of the pools, has too few
+ * for the wishes; places_take would have it, too. Needs no places_open. */
+int places_check(const struct places *places, const struct places_wish *wishes,
+                 uint32_t n, struct str task, struct cairn_error *error);
 void places_give_back(struct places *places, struct lock_file *held);
 /* It waits for nothing any more. */
 void places_withdraw(struct places *places);

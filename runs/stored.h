@@ -106,6 +106,10 @@ void stored_run_release(struct stored_run *stored);
  * open; else out->run is 0. */
 int run_parent_here(struct cairn_store *store, struct run_parent *out,
                     struct cairn_error *error);
+/* `inside`, and the open attempts around that one, innermost first: *out, which the
+ * caller frees, also after an error, gets *n; both are 0 before. */
+int run_parents(struct cairn_store *store, const struct run_parent *inside,
+                struct run_parent **out, uint32_t *n, struct cairn_error *error);
 /* The run that is meant where none is named: the newest that was begun in no task of
  * another. Inside a task, the newest that this task has begun, if there is one. *run 0:
  * the store has none. */

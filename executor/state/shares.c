@@ -5,6 +5,7 @@
 #include "executor/state/report.h"
 
 #include "base/memory.h"
+#include "runs/stored.h"
 #include "storage/rows_event.h"
 #include "storage/store.h"
 
@@ -18,6 +19,40 @@ static bool needs_shares(const struct engine *e)
     for (uint32_t i = 0; i < d->n_defs && !needs; i++)
         needs = task_def_shares_pools(d, &d->defs[i]);
     return needs && e->request.store && e->request.mode == MODE_RUN;
+}
+
+static uint32_t wishes_of(const struct definition *d, const struct task_def *def,
+                          struct places_wish *wishes)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < def->n_pools; i++) {
+        const struct pool *pool = &d->pools[def->pools[i].pool];
+        if (pool->shared)
+            wishes[n++] =
+                (struct places_wish){pool->name, def->pools[i].places, pool->limit};
+    }
+    return n;
+}
+
+int shares_check(struct engine *e, struct cairn_error *error)
+{
+    struct shares *shares = &e->shares;
+    struct places *places = &shares->places;
+    const struct definition *d = e->request.graph->definition;
+    const struct run_parent *inside = &e->run.situation.inside;
+    struct places_wish wishes[LIMIT_TASK_POOLS];
+    if (!inside->run || !needs_shares(e))
+        return 0;
+    int rc = run_parents(e->request.store, inside, &shares->around, &places->n_around,
+                         error);
+    places->around = shares->around;
+    places->live_dir = store_live_dir(e->request.store);
+    for (uint32_t i = 0; i < d->n_defs && !rc; i++) {
+        uint32_t n = wishes_of(d, &d->defs[i], wishes);
+        if (n)
+            rc = places_check(places, wishes, n, d->defs[i].id, error);
+    }
+    return rc;
 }
 
 int shares_open(struct engine *e, struct cairn_error *error)
@@ -43,6 +78,7 @@ void shares_close(struct engine *e)
         places_close(&shares->places);
     free(shares->at);
     free(shares->told);
+    free(shares->around);
     *shares = (struct shares){0};
 }
 
@@ -93,19 +129,13 @@ int shares_take(struct engine *e, uint32_t task, struct cairn_error *error)
     const struct task_def *def = graph_def(g, task);
     struct places_wish wishes[LIMIT_TASK_POOLS];
     struct places_entry other;
-    uint32_t n = 0;
     if (shares_has(e, task))
         return 1;
     struct share *at = array_room(shares->at, shares->n, &shares->capacity, sizeof *at);
     if (!at)
         return error_nomem(error);
     shares->at = at;
-    for (uint32_t i = 0; i < def->n_pools; i++) {
-        const struct pool *pool = &g->definition->pools[def->pools[i].pool];
-        if (pool->shared)
-            wishes[n++] =
-                (struct places_wish){pool->name, def->pools[i].places, pool->limit};
-    }
+    uint32_t n = wishes_of(g->definition, def, wishes);
     bool waited = shares->places.waiting.fd >= 0;
     at = &shares->at[shares->n];
     at->task = task;

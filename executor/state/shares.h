@@ -16,12 +16,15 @@ struct share {
 struct shares {
     bool open; /* else no task of the run shares a pool, or there is no store */
     struct places places;
+    struct run_parent *around; /* see places.around */
     struct share *at;
     uint32_t n;
     size_t capacity;
     bool *told; /* [n_pools] that another run has another limit */
 };
 
+/* Before anything of the run is changed: what would wait for ever is refused. */
+int shares_check(struct engine *e, struct cairn_error *error);
 int shares_open(struct engine *e, struct cairn_error *error);
 void shares_close(struct engine *e);
 /* A taken task may start as far as its pools go. 0: not now, it is not taken any more. */

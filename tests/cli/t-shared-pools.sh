@@ -127,6 +127,57 @@ wait $second; is $? 7 'a run that waits can be stopped'
 touch go1
 wait $pid; is $? 0 'who had it is not concerned'
 
+# ---- A run inside a task that has places ----
+rm log go*
+nest() { # NAME COMMAND
+    cat >"$1.yaml" <<EOF
+name: $1
+pools: {gpu: {slots: 1, scope: store}}
+tasks: {t: {pool: gpu, run: '$2'}}
+EOF
+}
+nest outer 'cairn run middle.yaml'
+nest middle 'cairn run inner.yaml'
+nest inner 'echo inner >log'
+exits 0 timeout 60 cairn run outer.yaml
+is "$(cat log)" inner 'what the outermost task has is lent to the runs inside it'
+
+rm log
+cat >outer.yaml <<'EOF'
+name: outer2
+pools: {gpu: {slots: 2, scope: store}}
+tasks: {t: {pool: gpu, run: 'touch began; while [ ! -e go ]; do sleep 0.02; done; cairn run inner.yaml'}}
+EOF
+cat >inner.yaml <<'EOF'
+name: inner2
+jobs: 4
+pools: {gpu: {slots: 2, scope: store}}
+tasks:
+  each: {foreach: {n: {range: [1, 3]}}, pool: gpu, run: './weigh "$n" 1 "go$n"'}
+EOF
+sed 's/^name: hold/name: all/; s/slots: 1/slots: 2/; s/pool: gpu/pool: {gpu: 2}/' hold.yaml >all.yaml
+timeout 100 cairn run outer.yaml >outer.out 2>&1 &
+outer=$!
+wait_for 60 test -e began
+timeout 100 cairn run all.yaml --param n=9 >all.out 2>&1 &
+all=$!
+wait_for 60 waits 17 'held by run 16 (t)'
+touch go
+wait_for 60 began 1
+exits 0 cairn status 18 --waiting
+says 'waits for a place in pool gpu: held by run 18 (each[n=1])' 'as many places as the task has, not all'
+is "$(grep -c 'run 1[67]' out)" 0 'and who waits outside is not waited for'
+touch go1 go2 go3 go9
+wait $outer; is $? 0 'the outer run completes'
+wait $all; is $? 0 'then who waited for it'
+is "$(awk '{ n += $1 == "use9" ? 0 : $2; if (n > most) most = n } END { print most + 0, n + 0 }' log)" \
+    '1 0' 'one at a time inside it'
+sed -i 's/pool: gpu/pool: {gpu: 2}/' inner.yaml
+exits 1 timeout 60 cairn run outer.yaml --fresh
+says 'task each takes 2 places of pool gpu, but it runs inside task t of run 19, which has 1 of them'
+exits 10 cairn status 20
+rm -f go*
+
 # ---- Mistakes ----
 wrong() { # POOL WHAT
     printf 'name: w\npools: {p: %s}\ntasks: {a: {run: "true", pool: p}}\n' "$1" >wrong.yaml

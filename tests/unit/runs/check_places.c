@@ -161,6 +161,44 @@ START_TEST(test_other_limit)
 }
 END_TEST
 
+/* Run 2 is inside the task of run 1, run 3 inside that of run 2. */
+START_TEST(test_lent)
+{
+    const struct run_parent around[] = {{.run = 2, .id = "task"},
+                                        {.run = 1, .id = "task"}};
+    struct places_wish wish = {STR("gpu"), 3, 4};
+    struct lock_file more;
+    run[1].around = &around[1];
+    run[1].n_around = 1;
+    run[2].around = around;
+    run[2].n_around = 2;
+    ck_assert_int_eq(take_of(0, "gpu", 2, 4), 1);
+    ck_assert_int_eq(take_of(3, "gpu", 4, 4), 0); /* it came first */
+    ck_assert_int_eq(places_check(&run[1], &wish, 1, STR("big"), &failure),
+                     CAIRN_EUSAGE);
+    ck_assert_str_eq(failure.text,
+                     "task big takes 3 places of pool gpu, but it runs inside task "
+                     "task of run 1, which has 2 of them and gives none back before it "
+                     "ends: give that task 3, or none");
+    ck_assert_int_eq(take_of(1, "gpu", 3, 4), CAIRN_EUSAGE);
+    ck_assert_int_eq(take_of(1, "gpu", 1, 4), 1);
+    ck_assert_int_eq(take_of(2, "gpu", 1, 4), 1);
+    wish.places = 2;
+    ck_assert_int_eq(places_check(&run[1], &wish, 1, STR("big"), &failure), 0);
+    ck_assert_int_eq(
+        places_take(&run[1], &wish, 1, STR("big"), &more, &other, &failure), 0);
+    places_give_back(&run[2], &held[2]);
+    places_give_back(&run[1], &held[1]);
+    ck_assert_int_eq(
+        places_take(&run[1], &wish, 1, STR("big"), &more, &other, &failure), 1);
+    expect_entries("1 gpu task 2 of 4;waits 4 gpu task 4 of 4;2 gpu big 2 of 2;");
+    places_give_back(&run[0], &held[0]); /* it is outlived: its places are not free */
+    ck_assert_int_eq(take_of(3, "gpu", 4, 4), 0);
+    places_give_back(&run[1], &more);
+    ck_assert_int_eq(take_of(3, "gpu", 4, 4), 1);
+}
+END_TEST
+
 START_TEST(test_damaged_file)
 {
     char path[300];
@@ -188,6 +226,7 @@ int main(void)
     tcase_add_test(c, test_all_or_none);
     tcase_add_test(c, test_killed);
     tcase_add_test(c, test_other_limit);
+    tcase_add_test(c, test_lent);
     tcase_add_test(c, test_damaged_file);
     suite_add_tcase(suite, c);
     return help_run(suite);
