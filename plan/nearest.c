@@ -71,9 +71,24 @@ static const char *difference(uint8_t evidence)
     return evidence < sizeof texts / sizeof *texts ? texts[evidence] : NULL;
 }
 
+/* Where copies of outputs are kept, outputs only matter once all else is as it was, and
+ * then it is the copies that are gone. */
+static int look(struct reuse *r, uint32_t task, bool same_key, uint8_t *evidence,
+                struct buf *which, struct cairn_error *error)
+{
+    bool copies = graph_def(r->graph, task)->reuse_ms;
+    r->evidence.outputs = !copies;
+    int rc = evidence_look(&r->evidence, task, evidence, which, error);
+    r->evidence.outputs = true;
+    return !rc && *evidence == EVIDENCE_GOOD && copies && same_key
+               ? evidence_look(&r->evidence, task, evidence, which, error)
+               : rc;
+}
+
 /* Compares files and secrets as if the task had completed so. 1: something is said. */
 static int describe_evidence(struct nearest *n, struct reuse *r, uint32_t task,
-                             uint32_t then, struct buf *out, struct cairn_error *error)
+                             uint32_t then, const struct reused *found, struct buf *out,
+                             struct cairn_error *error)
 {
     const struct states *states = n->lookup.states;
     struct reused as_then = {.row = {.attempt = 1}};
@@ -85,7 +100,7 @@ static int describe_evidence(struct nearest *n, struct reuse *r, uint32_t task,
     int rc = reuse_take(r, task, &as_then, error);
     if (rc)
         return rc;
-    rc = evidence_look(&r->evidence, task, &evidence, &which, &why);
+    rc = look(r, task, found->row.run, &evidence, &which, &why);
     const char *text = rc ? NULL : difference(evidence);
     bool output = evidence == OUTPUT_MISSING || evidence == OUTPUT_DIFFERS;
     if (text)
@@ -99,6 +114,24 @@ static int describe_evidence(struct nearest *n, struct reuse *r, uint32_t task,
     if (rc)
         return error_set(error, rc, "%s", why.text);
     return failed ? failed : text != NULL;
+}
+
+/* 1: something is said. */
+static int describe_artifacts(struct nearest *n, struct reuse *r, uint32_t task,
+                              uint32_t then, const struct reused *found,
+                              struct buf *out, struct cairn_error *error)
+{
+    const struct task_def *now = graph_def(r->graph, task);
+    const struct task_def *was = graph_def(&n->then.graph, then);
+    bool same = now->n_artifacts == was->n_artifacts;
+    for (uint32_t i = 0; i < now->n_artifacts && same; i++)
+        same = str_equal(now->artifacts[i], was->artifacts[i]);
+    int there = same && found->row.run ? reuse_has_artifacts(r, task, found, error) : 1;
+    if (!same)
+        buf_text(out, "did it with other artifacts");
+    else if (!there)
+        buf_text(out, "did it, but its artifacts are not kept any more");
+    return there < 0 ? there : !same || !there;
 }
 
 static bool same_content(const struct result *a, const struct result *b)
@@ -181,7 +214,8 @@ static bool was_by_fallback(const struct nearest *n, struct cairn_store *store,
 }
 
 static int describe_result(struct nearest *n, struct reuse *r, uint32_t task,
-                           uint32_t then, struct buf *out, struct cairn_error *error)
+                           uint32_t then, const struct reused *found, struct buf *out,
+                           struct cairn_error *error)
 {
     const struct result *result;
     if (lookup_result(&n->lookup, then, &result, NULL)) {
@@ -192,13 +226,15 @@ static int describe_result(struct nearest *n, struct reuse *r, uint32_t task,
         buf_text(out, "did it, but it left neither outputs nor values");
         return 0;
     }
-    int rc = describe_evidence(n, r, task, then, out, error);
+    int rc = describe_artifacts(n, r, task, then, found, out, error)
+                 ?: describe_evidence(n, r, task, then, found, out, error);
     if (!rc)
         describe_needs(n, r, task, out);
     return rc < 0 ? rc : 0;
 }
 
-int nearest_describe(struct nearest *n, struct reuse *r, uint32_t task, struct buf *out,
+int nearest_describe(struct nearest *n, struct reuse *r, uint32_t task,
+                     const struct reused *found, struct buf *out,
                      struct cairn_error *error)
 {
     int rc = n->tried ? 0 : load(n, r->store, error);
@@ -215,6 +251,6 @@ int nearest_describe(struct nearest *n, struct reuse *r, uint32_t task, struct b
     else if (was_by_fallback(n, r->store, then))
         buf_text(out, "did it by its fallback");
     else
-        rc = describe_result(n, r, task, then, out, error);
+        rc = describe_result(n, r, task, then, found, out, error);
     return rc ? rc : buf_check(out, error);
 }

@@ -16,9 +16,11 @@ struct nearest {
 };
 
 /* Appends a sentence, or nothing if that run says nothing of the task. The task is
- * pending, and what it needs has ended. Only memory and a stop fail. */
+ * pending, and what it needs has ended; reuse_find has not found it good: `found`. Only
+ * memory and a stop fail. */
 int nearest_describe(struct nearest *nearest, struct reuse *reuse, uint32_t task,
-                     struct buf *out, struct cairn_error *error);
+                     const struct reused *found, struct buf *out,
+                     struct cairn_error *error);
 void nearest_release(struct nearest *nearest);
 
 #endif

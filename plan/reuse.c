@@ -543,9 +543,8 @@ static int find_attempt(struct reuse *r, uint32_t task, struct reused *found,
     return rc == 0;
 }
 
-/* Those that another run has in its place, too. */
-static int has_artifacts(struct reuse *r, uint32_t task, const struct reused *found,
-                         struct cairn_error *error)
+int reuse_has_artifacts(struct reuse *r, uint32_t task, const struct reused *found,
+                        struct cairn_error *error)
 {
     struct files_row row = {.run = found->row.run, .id = str_of(r->graph->id[task])};
     const struct task_def *def = graph_def(r->graph, task);
@@ -580,23 +579,16 @@ static int has_copies(struct reuse *r, uint32_t task, struct reused *found,
     return kept_is_there(r->store, &row.files, &found->kept_bytes, error);
 }
 
-static int look(struct reuse *r, uint32_t task, uint8_t *evidence,
+/* `outputs`: also at these. */
+static int look(struct reuse *r, uint32_t task, bool outputs, uint8_t *evidence,
                 struct cairn_error *error)
 {
     struct buf which = BUF_INIT;
     r->evidence.unknown_secret = false;
+    r->evidence.outputs = outputs;
     int rc = evidence_look(&r->evidence, task, evidence, &which, error);
-    buf_release(&which);
-    return rc;
-}
-
-/* 1: all but the outputs is as it was. */
-static int look_without_outputs(struct reuse *r, uint32_t task, uint8_t *evidence,
-                                struct cairn_error *error)
-{
-    r->evidence.outputs = false;
-    int rc = look(r, task, evidence, error);
     r->evidence.outputs = true;
+    buf_release(&which);
     return rc;
 }
 
@@ -610,16 +602,16 @@ static int is_good(struct reuse *r, uint32_t task, struct reused *found,
     int rc = result_of(r, task, &result, error);
     if (rc || !result || !is_whole(r, task, found, result))
         return rc;
-    rc = has_artifacts(r, task, found, error);
+    rc = reuse_has_artifacts(r, task, found, error);
     if (rc <= 0)
         return rc;
-    rc = look(r, task, &evidence, &why);
+    rc = look(r, task, true, &evidence, &why);
     if (!rc && (evidence == OUTPUT_MISSING || evidence == OUTPUT_DIFFERS)) {
         int kept = has_copies(r, task, found, error);
         if (kept <= 0)
             return kept;
         found->put_back = true;
-        rc = look_without_outputs(r, task, &evidence, &why);
+        rc = look(r, task, false, &evidence, &why);
     }
     if (rc == CAIRN_ENOMEM || rc == CAIRN_ESTOPPED)
         return error_set(error, rc, "%s", why.text);

@@ -50,8 +50,7 @@ struct reused {
     bool put_back;   /* its outputs are not there, and are to be put back first: ... */
     struct digest kept; /* ... the snapshot of them */
     uint64_t kept_bytes;
-    bool
-        open; /* set by the plan: to be looked for again once what it needs has ended */
+    bool open; /* set by the plan: to be looked for again once its needs have ended */
     uint64_t origin; /* the run in which it really ran */
     uint8_t flags;   /* of the attempt's row, as these: */
     int32_t exit_code;
@@ -94,6 +93,10 @@ int reuse_key(struct reuse *reuse, uint32_t task, uint32_t attempt, struct diges
  * 0: no; or an error. */
 int reuse_find(struct reuse *reuse, uint32_t task, struct reused *found,
                struct cairn_error *error);
+/* 1: the artifacts that it has to have are in the store, as of that attempt; 0; or an
+ * error. */
+int reuse_has_artifacts(struct reuse *reuse, uint32_t task, const struct reused *found,
+                        struct cairn_error *error);
 /* The task has completed so, in the lookup's states. */
 int reuse_take(struct reuse *reuse, uint32_t task, const struct reused *found,
                struct cairn_error *error);

@@ -436,13 +436,13 @@ static bool is_cut_off(const struct loader *l, uint32_t task, const uint16_t *fa
 }
 
 /* Of a new run: an earlier decision says why a task of this one runs. */
-static int explain_miss(struct loader *l, uint32_t task)
+static int explain_miss(struct loader *l, uint32_t task, const struct reused *found)
 {
     struct situation *s = l->s;
     struct buf text = BUF_INIT;
     if (s->recorded.exists || !l->nearest->run || s->present.nearest[task])
         return 0;
-    int rc = nearest_describe(l->nearest, l->reuse, task, &text, l->error);
+    int rc = nearest_describe(l->nearest, l->reuse, task, found, &text, l->error);
     if (!rc && text.size)
         s->present.nearest[task] = arena_text(&s->arena, buf_view(&text));
     buf_release(&text);
@@ -456,55 +456,48 @@ static bool reads_files(const struct task_def *def)
     return def->n_inputs || def->depfile.len;
 }
 
+static void forget_put_back(struct put_back_paths *p)
+{
+    map_release(&p->paths);
+    map_release(&p->above);
+    arena_release(&p->arena);
+    *p = (struct put_back_paths){0};
+}
+
+static int add_put_back(struct put_back_paths *p, struct str path,
+                        struct cairn_error *error)
+{
+    struct str copy = arena_str(&p->arena, path);
+    int added = copy.ptr ? map_add(&p->paths, copy, 0, NULL) : CAIRN_ENOMEM;
+    for (size_t i = copy.len; i-- > 1 && added > 0;) /* above a known one all are */
+        if (copy.ptr[i] == '/')
+            added = map_add(&p->above, (struct str){copy.ptr, i}, 0, NULL);
+    return added < 0 ? error_nomem(error) : 0;
+}
+
 /* Its outputs will be what they were: what reads them is decided then. */
 static int note_put_back(struct loader *l, uint32_t task)
 {
-    struct put_back_paths *p = &l->put_back;
     struct asker asker = {.lookup = &l->s->present.lookup, .task = task};
     struct scope scope = lookup_scope(&asker);
     struct files f;
     int rc = files_begin(&f, &scope, false, l->error), more = 0;
     while (!rc && (more = files_step(&f, l->error)) > 0) {
-        struct str *grown = array_room(p->at, p->n, &p->room, sizeof *grown);
         path_tidy(&f.path, true);
-        struct str path = arena_str(&p->arena, buf_view(&f.path));
-        if (!grown || p->arena.failed) {
-            more = error_nomem(l->error);
-            break;
-        }
-        p->at = grown;
-        grown[p->n++] = path;
+        rc = add_put_back(&l->put_back, buf_view(&f.path), l->error);
     }
-    p->sorted = false;
     files_release(&f);
     return rc ? rc : more;
 }
 
 /* One of the paths is that one, or lies below it or above it. */
-static bool is_put_back(struct put_back_paths *p, struct str path)
+static bool is_put_back(const struct put_back_paths *p, struct str path)
 {
-    if (!p->sorted && p->n)
-        qsort(p->at, p->n, sizeof *p->at, str_order);
-    p->sorted = true;
-    for (size_t i = 1; i <= path.len; i++) {
-        struct str above = {path.ptr, i};
-        if ((i == path.len || path.ptr[i] == '/') && p->n &&
-            bsearch(&above, p->at, p->n, sizeof above, str_order))
-            return true;
-    }
-    size_t low = 0, high = p->n; /* the first one behind "path/" */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        struct str at = p->at[middle];
-        size_t n = at.len < path.len ? at.len : path.len;
-        int order = memcmp(at.ptr, path.ptr, n);
-        if (order < 0 || (order == 0 && (at.len <= path.len || at.ptr[path.len] < '/')))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < p->n && p->at[low].len > path.len && p->at[low].ptr[path.len] == '/' &&
-           memcmp(p->at[low].ptr, path.ptr, path.len) == 0;
+    bool is = map_get(&p->above, path) != MAP_NONE;
+    for (size_t i = 1; i <= path.len && !is; i++)
+        if (i == path.len || path.ptr[i] == '/')
+            is = map_get(&p->paths, (struct str){path.ptr, i}) != MAP_NONE;
+    return is;
 }
 
 static int reads_put_back(struct loader *l, const struct scope *scope,
@@ -543,12 +536,12 @@ static int waits_for_put_back(struct loader *l, uint32_t task)
     static const struct result nothing;
     const struct result *result = &nothing;
     struct cairn_error why = {0};
-    if (!l->put_back.n || !reads_files(scope.def))
+    bool completed = l->s->present.states.outcome[task] == CAIRN_COMPLETED;
+    if (!l->put_back.paths.count || !reads_files(scope.def))
         return 0;
-    if (inputs_have_glob(scope.def))
+    if (inputs_have_glob(scope.def) || (scope.def->depfile.len && !completed))
         return 1;
-    if (l->s->present.states.outcome[task] == CAIRN_COMPLETED &&
-        lookup_result(asker.lookup, task, &result, &why) == CAIRN_ENOMEM)
+    if (completed && lookup_result(asker.lookup, task, &result, &why) == CAIRN_ENOMEM)
         return error_nomem(l->error);
     int rc = reads_put_back(l, &scope, result);
     return rc == CAIRN_ENOMEM || rc >= 0 ? rc : 1;
@@ -563,7 +556,7 @@ static int take_unless_open(struct loader *l, uint32_t task, struct reused *foun
     int rc = reuse_take(l->reuse, task, found, l->error) ?: waits_for_put_back(l, task);
     if (rc)
         return rc < 0 ? rc : reuse_set_state(l->reuse, before, l->error) ?: 1;
-    found->open = l->put_back.n > 0;
+    found->open = l->put_back.paths.count > 0;
     return found->put_back ? note_put_back(l, task) : 0;
 }
 
@@ -587,17 +580,15 @@ static enum spared look_for_attempt(void *context, uint32_t task, const uint16_t
     int rc = reuse_key(r, task, found.newest + 1, &found.row.key, l->error);
     if (rc > 0)
         rc = reuse_find(r, task, &found, l->error);
-    if (rc == 0)
-        rc = explain_miss(l, task);
-    l->reuse_rc = rc < 0 ? rc : 0;
-    if (rc == 0 && l->put_back.n && reads_files(graph_def(r->graph, task)))
-        return SPARED_OPEN; /* by then it may find what it read */
-    if (rc <= 0)
-        return SPARED_NO;
-    int open = take_unless_open(l, task, &found, &before);
+    bool is = rc > 0;
+    int open = rc < 0 ? rc
+               : is   ? take_unless_open(l, task, &found, &before)
+                      : waits_for_put_back(l, task); /* what it read comes back, too */
+    if (!is && open == 0)
+        open = explain_miss(l, task, &found);
     l->reuse_rc = open < 0 ? open : 0;
-    if (open)
-        return open < 0 ? SPARED_NO : SPARED_OPEN;
+    if (open || !is)
+        return open > 0 ? SPARED_OPEN : SPARED_NO;
     struct reused *copy = arena_take(&l->s->arena, 1, sizeof *copy);
     if (!copy) {
         l->reuse_rc = error_nomem(l->error);
@@ -643,7 +634,7 @@ static int decide_with_results(struct loader *l, const struct decide_input *inpu
         if (l->reuse) {
             const struct graph *g = &l->w->graph;
             reuse_forget(l->reuse);
-            l->put_back.n = 0;
+            forget_put_back(&l->put_back);
             memset(l->groups_stay, 0, 2 * (size_t)(g->n_nodes - g->n_tasks));
         }
         rc = decide(input, &l->s->decisions, l->error);
@@ -711,9 +702,7 @@ static int decide_anew(struct loader *l, const struct graph *old)
     choice_release(&choice);
     reuse_release(&reuse);
     nearest_release(&nearest);
-    free(l->put_back.at);
-    arena_release(&l->put_back.arena);
-    l->put_back = (struct put_back_paths){0};
+    forget_put_back(&l->put_back);
     free(l->groups_stay);
     l->groups_stay = NULL;
     l->reuse = NULL;

@@ -7,12 +7,10 @@
 #include "plan/nearest.h"
 #include "plan/situation.h"
 
-/* Outputs that are to be put back (plan/reuse.h), found so far. */
+/* Outputs that are to be put back (plan/reuse.h), found so far: absolute paths. */
 struct put_back_paths {
-    struct str *at; /* [n] absolute; of `arena` */
-    size_t n, room;
-    bool sorted;
-    struct arena arena;
+    struct map paths, above; /* themselves, and the directories that they lie in */
+    struct arena arena;      /* of the paths */
 };
 
 struct loader {

@@ -45,7 +45,7 @@ state >was
 rm -rf a.txt d big
 run cairn plan --all w.yaml
 matches '^keep +a +run 1 has done it with all of the same; its outputs would be put back from there$'
-matches '^may +b +unless it can be reused once what it needs has ended' 'what reads them is decided when they are there'
+matches '^may +b +unless it can be reused once what it needs has ended; it never ran$' 'what reads them is decided when they are there'
 matches '^keep +v +run 1 has done it with all of the same$' 'what reads no files is decided'
 exits 0 cairn run w.yaml --fresh
 matches '^ok +a .* put back from run 1 [(][0-9]+ bytes[)]$'
@@ -123,6 +123,26 @@ matches '^ok +b .* put back from run'
 is "$(ran)" '' 'copies stay with the newest run that used them'
 exits 0 cairn checkpoint verify
 exits 0 cairn doctor
+cat >k.yaml <<'END'
+name: k
+tasks:
+  a: {run: 'echo 1 >ka', outputs: ka, artifacts: {files: ka, keep: 1ms}, reuse: {keep: 1h}}
+  b: {run: 'cat in >kb', inputs: in, outputs: kb, reuse: {keep: 1h}}
+  c: {run: 'echo 1 >kc', outputs: kc, reuse: {keep: 1h}}
+END
+exits 0 cairn run k.yaml
+sleep 0.1
+exits 0 cairn gc
+rm ka kb kc
+echo 3 >in
+run cairn plan --all k.yaml
+matches '^run +a +run [0-9]+ did it, but its artifacts are not kept any more$' 'the copies are, which does not help'
+matches '^run +b +run [0-9]+ did it with another content of in$' 'it runs for its input, of which there are copies or not'
+matches '^keep +c .*put back'
+sed -i 's/files: ka/files: [ka, kx]/' k.yaml
+run cairn plan k.yaml
+matches '^run +a +run [0-9]+ did it with other artifacts$'
+echo 1 >in
 
 # ---- Damage: never a wrong file ----
 cat >p.yaml <<'END'
