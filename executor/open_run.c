@@ -873,24 +873,12 @@ static int check_functions(const struct engine *e, struct cairn_error *error)
                      (unsigned long long)e->run.situation.recorded.row.run);
 }
 
-/* One that wants more than there is would wait for ever. */
 static int check_memory(const struct engine *e, struct cairn_error *error)
 {
-    const struct definition *d = e->request.graph->definition;
-    uint32_t most = progress_memory(e);
-    for (uint32_t i = 0; e->request.mode == MODE_RUN && i < d->n_defs; i++)
-        if (d->defs[i].memory > most)
-            return error_set(error, CAIRN_EUSAGE,
-                             "task %.*s takes %uM of memory, and tasks have %uM "
-                             "together%s: lower its `memory`, or allow more with "
-                             "--memory %uM or `memory: %uM` at the top of the file",
-                             (int)d->defs[i].id.len, d->defs[i].id.ptr,
-                             d->defs[i].memory, most,
-                             e->request.options->memory_mib ? " (--memory)"
-                             : d->memory                    ? ""
-                                                            : " on this machine",
-                             d->defs[i].memory, d->defs[i].memory);
-    return 0;
+    return e->request.mode != MODE_RUN
+               ? 0
+               : memory_check(e->request.graph->definition,
+                              e->request.options->memory_mib, error);
 }
 
 /* Before anything of the run is changed. */

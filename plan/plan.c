@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a plan shows of one task beside the decision: its condition with the values that
  * decided, and the command that would run. */
-#include "plan/situation.h"
+#include "plan/sched.h"
+#include "plan/situation_int.h"
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -145,6 +146,17 @@ static int look_for_owner(struct cairn_plan *plan, struct cairn_store *store,
     return live < 0 ? live : 0;
 }
 
+/* What `cairn run` would refuse the run for. */
+static void look_at_memory(struct cairn_plan *plan,
+                           const struct cairn_run_options *options)
+{
+    struct cairn_error why = {0};
+    const struct decisions *d = &plan->situation.decisions;
+    uint32_t given = options ? options->memory_mib : 0;
+    if (d->will + d->may && memory_check(&plan->workflow->definition, given, &why))
+        situation_add_notice(&plan->situation, "nothing starts: %s", why.text);
+}
+
 int cairn_plan(struct cairn_plan **out, struct cairn_workflow *workflow,
                struct cairn_store *store, const struct cairn_run_options *options,
                struct cairn_error *error)
@@ -159,6 +171,7 @@ int cairn_plan(struct cairn_plan **out, struct cairn_workflow *workflow,
         return rc;
     }
     plan->workflow = workflow;
+    look_at_memory(plan, options);
     rc = look_for_owner(plan, store, error);
     if (rc)
         cairn_plan_free(plan);

@@ -143,10 +143,28 @@ static void park(struct sched *s, uint32_t task)
     }
 }
 
-uint32_t memory_of(const struct definition *d)
+uint32_t memory_of(const struct definition *d, uint32_t given)
 {
-    uint64_t mib = d->memory ? d->memory : os_memory_bytes() >> 20;
+    uint64_t mib = given ? given : d->memory ? d->memory : os_memory_bytes() >> 20;
     return mib < UINT32_MAX ? (uint32_t)mib : UINT32_MAX;
+}
+
+int memory_check(const struct definition *d, uint32_t given, struct cairn_error *error)
+{
+    uint32_t most = memory_of(d, given);
+    for (uint32_t i = 0; i < d->n_defs; i++)
+        if (d->defs[i].memory > most)
+            return error_set(error, CAIRN_EUSAGE,
+                             "task %.*s takes %uM of memory, and tasks have %uM "
+                             "together%s: lower its `memory`, or allow more with "
+                             "--memory %uM or `memory: %uM` at the top of the file",
+                             (int)d->defs[i].id.len, d->defs[i].id.ptr,
+                             d->defs[i].memory, most,
+                             given       ? " (--memory)"
+                             : d->memory ? ""
+                                         : " on this machine",
+                             d->defs[i].memory, d->defs[i].memory);
+    return 0;
 }
 
 enum sched_kind sched_kind_of(const struct task_def *def)

@@ -112,8 +112,12 @@ struct sched {
     uint32_t taken, held, offered, shelved, up;
 };
 
-/* MiB that tasks which run have together, if nobody says anything else. */
-uint32_t memory_of(const struct definition *definition);
+/* MiB that tasks which run have together. `given`: as the run's options say; 0: they do
+ * not. */
+uint32_t memory_of(const struct definition *definition, uint32_t given);
+/* CAIRN_EUSAGE: a task takes more, and would wait for ever. */
+int memory_check(const struct definition *definition, uint32_t given,
+                 struct cairn_error *error);
 enum sched_end_class sched_class(enum cairn_outcome outcome);
 /* `outcome` [n_tasks]: tasks that have one are ENDED from the start. Tasks that can not
  * run because of those are passed to `skipped` (may be NULL). Everything but `finally`

@@ -525,7 +525,7 @@ static void classify_ready(struct waiting_tasks *w, uint32_t task, bool offered,
     } else if (pool) {
         info->waits_for = CAIRN_WAITS_POOL;
         info->text = arena_text(&w->arena, pool->name);
-    } else if (w->memory_used && w->memory_used + memory > memory_of(d)) {
+    } else if (w->memory_used && w->memory_used + memory > memory_of(d, 0)) {
         info->waits_for = memory ? CAIRN_WAITS_MEMORY : CAIRN_WAITS_SLOT;
     }
 }

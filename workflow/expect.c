@@ -315,8 +315,13 @@ int expect_memory(const struct parser *p, const struct node *node, const char *w
         return rc;
     if (!str_to_bytes(node->text, (uint64_t)LIMIT_MEMORY_MIB * MIB, &bytes) || !bytes)
         return diagnose(&p->diagnostic, node->at,
-                        "%s must be a size such as 512M or 2G, not `%.*s`", what,
-                        SHOWN(node->text));
+                        "%s must be a size such as 512M or 2G, at most %dT, not `%.*s`",
+                        what, LIMIT_MEMORY_MIB / MIB, SHOWN(node->text));
+    if (str_to_u64(node->text, &bytes))
+        return diagnose(&p->diagnostic, node->at,
+                        "%s has no unit: write %" PRIu64 "M for MiB, or %" PRIu64
+                        "G for GiB",
+                        what, bytes, bytes);
     *out = (uint32_t)((bytes - 1) / MIB + 1);
     return 0;
 }

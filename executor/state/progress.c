@@ -177,12 +177,6 @@ static int note_rounds(struct engine *e, struct cairn_error *error)
     return 0;
 }
 
-uint32_t progress_memory(const struct engine *e)
-{
-    uint32_t given = e->request.options->memory_mib;
-    return given ? given : memory_of(e->request.graph->definition);
-}
-
 static int open_scheduling(struct engine *e, struct skip_list *early,
                            struct cairn_error *error)
 {
@@ -191,7 +185,8 @@ static int open_scheduling(struct engine *e, struct skip_list *early,
     int rc = sched_init(sched, e->request.graph, e->progress.states.outcome, note_skip,
                         &skipping, error);
     const struct decisions *d = &e->run.situation.decisions;
-    sched->memory = rc ? 0 : progress_memory(e);
+    sched->memory =
+        memory_of(e->request.graph->definition, e->request.options->memory_mib);
     if (!rc && e->request.mode == MODE_RUN && d->n_aside)
         sched_set_aside(sched, d->aside);
     for (uint32_t i = 0; !rc && i < early->n; i++)

@@ -39,8 +39,6 @@ struct progress {
 };
 
 /* From the situation. `early`: tasks that cannot run from the start. */
-/* MiB that tasks which run have together. */
-uint32_t progress_memory(const struct engine *e);
 int progress_open(struct engine *e, struct skip_list *early, struct cairn_error *error);
 /* Nothing is to be done: the states as they are recorded. */
 int progress_copy_recorded(struct engine *e, struct cairn_error *error);

@@ -110,7 +110,7 @@ wait_for 60 began use1
 sed -e 's/^name: hold/name: more/' -e 's/slots: 1/slots: 2/' hold.yaml >more.yaml
 touch go2
 exits 0 cairn run more.yaml --param n=2
-says 'pool `gpu` has 2 slots here, and 1 in run 9: each run keeps to its own limit'
+says 'the limit of pool `gpu` is 2 here, and 1 in run 9: each run keeps to its own'
 touch go1
 wait $pid; is $? 0 'the other one goes on'
 
@@ -214,11 +214,16 @@ says 'less.yaml:7:' 'with its place'
 says 'the task takes 2500M of memory, and `memory` at the top is 2048M'
 printf 'name: huge\ntasks: {a: {memory: 900000G, run: "true"}}\n' >huge.yaml
 exits 0 cairn validate huge.yaml
+exits 0 cairn plan huge.yaml
+says 'nothing starts: task a takes 921600000M of memory, and tasks have ' 'a plan says what a run refuses'
 exits 2 cairn run huge.yaml
 says 'on this machine'
 printf 'name: bad\ntasks: {a: {memory: 2 gigs, run: "true"}}\n' >bad.yaml
 exits 3 cairn validate bad.yaml
-says '`memory` must be a size such as 512M or 2G'
+says '`memory` must be a size such as 512M or 2G, at most 1024T, not `2 gigs`'
+sed -i 's/2 gigs/512/' bad.yaml
+exits 3 cairn validate bad.yaml
+says '`memory` has no unit: write 512M for MiB, or 512G for GiB'
 rm log
 cat >wait.yaml <<'EOF'
 name: wait
