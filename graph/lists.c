@@ -202,8 +202,8 @@ static int add_value(struct list_reader *r, struct str value)
                             : NULL;
     if (++r->n > r->spec->max)
         return error_set(r->error, CAIRN_EWORKFLOW,
-                         "%s has more than %u entries (`max`)", describe(r, what),
-                         r->spec->max);
+                         "%s has more entries than its `max`, which is %u",
+                         describe(r, what), r->spec->max);
     if (wrong)
         return error_set(r->error, CAIRN_EWORKFLOW, "entry %u of %s %s", r->n,
                          describe(r, what), wrong);

@@ -114,8 +114,8 @@ static void tell_other_limit(struct engine *e, const struct places_entry *other)
         return;
     e->shares.told[pool] = true;
     snprintf(text, sizeof text,
-             "pool `%s` has %u slots here, and %u in run %llu: each run keeps to its "
-             "own limit",
+             "the limit of pool `%s` is %u here, and %u in run %llu: each run keeps to "
+             "its own",
              other->pool, d->pools[pool].limit, other->limit,
              (unsigned long long)other->run);
     audit_event(e, EVENT_NOTICE, 0, UINT32_MAX, str_of(text));
