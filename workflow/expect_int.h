@@ -223,11 +223,11 @@ struct where {
         "" literal, sizeof(literal) - 1 \
     }
 
-/* found[i]: the key node of names[i] in the map (its value is found[i]->next), or NULL.
- * A key that is not among the names is an error. */
 /* A size as 512M or 2G, in MiB, rounded up. */
 int expect_memory(const struct parser *p, const struct node *node, const char *what,
                   uint32_t *out);
+/* found[i]: the key node of names[i] in the map (its value is found[i]->next), or NULL.
+ * A key that is not among the names is an error. */
 int expect_keys(const struct parser *p, const struct node *map, struct where where,
                 const struct str names[], const struct node *found[], size_t n);
 

@@ -293,7 +293,24 @@ int read_retries(const struct parser *p, const struct node *node, const char *ke
     return rc;
 }
 
-/* ---- Descriptions, directories, pools ---- */
+/* ---- What tasks and `defaults` have ---- */
+
+int read_reuse(const struct parser *p, const struct node *node, bool *reuse,
+               int64_t *kept_ms)
+{
+    static const struct str names[] = {NAME("keep")};
+    const struct node *kept = NULL;
+    struct where where = {"in `reuse`", {NULL, 0}};
+    *kept_ms = 0;
+    if (node->kind != NODE_MAP)
+        return expect_bool(p, node, "`reuse`", reuse);
+    *reuse = true;
+    int rc = expect_keys(p, node, where, names, &kept, 1);
+    if (!rc && !kept)
+        rc = diagnose(&p->diagnostic, node->at,
+                      "`reuse` needs `keep`, as in {keep: 7d}, or true");
+    return rc ? rc : expect_duration(p, kept->next, "`keep`", 1, kept_ms);
+}
 
 int read_stale(const struct parser *p, const struct node *node, uint8_t *out)
 {

@@ -34,10 +34,11 @@ int read_timeout(const struct parser *p, const struct node *node, int64_t *timeo
 /* {grace: 5s}, which is all that a service can say. */
 int read_grace(const struct parser *p, const struct node *node, int64_t *grace_ms);
 /* `key`: its name, for messages. */
-int read_reuse(struct parser *p, const struct node *node, bool *reuse,
-               int64_t *kept_ms);
 int read_retries(const struct parser *p, const struct node *node, const char *key,
                  struct retry_policy *out);
+/* `true`, or `{keep: 7d}`. */
+int read_reuse(const struct parser *p, const struct node *node, bool *reuse,
+               int64_t *kept_ms);
 /* `stale`: remove, warn or keep. */
 int read_stale(const struct parser *p, const struct node *node, uint8_t *out);
 int read_description(const struct parser *p, const struct node *node, struct str *out);

@@ -567,23 +567,6 @@ static int read_skip_exit(struct parser *p, struct task_def *def,
     return rc;
 }
 
-/* `true`, or `{keep: 7d}`. */
-int read_reuse(struct parser *p, const struct node *node, bool *reuse, int64_t *kept_ms)
-{
-    static const struct str names[] = {NAME("keep")};
-    const struct node *kept = NULL;
-    struct where where = {"in `reuse`", {NULL, 0}};
-    *kept_ms = 0;
-    if (node->kind != NODE_MAP)
-        return expect_bool(p, node, "`reuse`", reuse);
-    *reuse = true;
-    int rc = expect_keys(p, node, where, names, &kept, 1);
-    if (!rc && !kept)
-        rc = diagnose(&p->diagnostic, node->at,
-                      "`reuse` needs `keep`, as in {keep: 7d}, or true");
-    return rc ? rc : expect_duration(p, kept->next, "`keep`", 1, kept_ms);
-}
-
 static int read_task_reuse(struct parser *p, struct task_def *def,
                            const struct node *node)
 {
