@@ -312,8 +312,8 @@ struct waiting_tasks {
     uint8_t *running;   /* [n_tasks] */
     int64_t *since_ns;  /* [n_tasks] */
     uint32_t *pool_used;
-    uint64_t memory_used;      /* MiB */
-    struct places_entry *pool; /* [n_pool] of pools that runs share */
+    uint64_t memory_used, memory; /* MiB, and what there is */
+    struct places_entry *pool;    /* [n_pool] of pools that runs share */
     size_t n_pool, pool_capacity;
     struct cairn_waiting_info *at;
     size_t n;
@@ -410,6 +410,7 @@ static void count_pools(struct waiting_tasks *w)
             w->pool_used[def->pools[i].pool] += def->pools[i].places;
         w->memory_used += w->running[task] ? def->memory : 0;
     }
+    w->memory = w->memory_used ? memory_of(g->definition, 0) : 0;
 }
 
 static bool has_outlived(const struct run_view *v, uint32_t task)
@@ -509,7 +510,6 @@ static void classify_ready(struct waiting_tasks *w, uint32_t task, bool offered,
 {
     const struct pool *pool =
         offered || !w->view.live ? NULL : full_pool(w, task, &info->held_by);
-    const struct definition *d = &w->view.workflow->definition;
     uint32_t memory = graph_def(&w->view.workflow->graph, task)->memory;
     info->waits_for = CAIRN_WAITS_SLOT;
     if (offered) {
@@ -525,8 +525,8 @@ static void classify_ready(struct waiting_tasks *w, uint32_t task, bool offered,
     } else if (pool) {
         info->waits_for = CAIRN_WAITS_POOL;
         info->text = arena_text(&w->arena, pool->name);
-    } else if (w->memory_used && w->memory_used + memory > memory_of(d, 0)) {
-        info->waits_for = memory ? CAIRN_WAITS_MEMORY : CAIRN_WAITS_SLOT;
+    } else if (memory && w->memory_used && w->memory_used + memory > w->memory) {
+        info->waits_for = CAIRN_WAITS_MEMORY;
     }
 }
 
