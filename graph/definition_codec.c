@@ -295,13 +295,14 @@ static unsigned version_for(const struct definition *definition)
 {
     /* Version 4 says what excluded members mean, which was one thing before. */
     bool groups = !definition->all_need_all && definition_wants_groups(definition);
-    unsigned version = definition->memory || definition->stale       ? 7
+    bool newest = definition->memory || definition->stale;
+    for (uint32_t i = 0; i < definition->n_pools; i++)
+        newest |= definition->pools[i].shared;
+    unsigned version = newest                                        ? 7
                        : definition->on_failure == ON_FAILURE_CANCEL ? 6
                        : definition->description.len                 ? 5
                        : groups                                      ? 4
                                                                      : 2;
-    for (uint32_t i = 0; i < definition->n_pools; i++)
-        version = definition->pools[i].shared ? DEFINITION_VERSION : version;
     for (uint32_t i = 0; i < definition->n_defs; i++) {
         unsigned least = version_of_task(definition, &definition->defs[i]);
         version = least > version ? least : version;

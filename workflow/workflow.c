@@ -390,7 +390,7 @@ void workflow_take_additions(struct cairn_workflow *w, uint64_t run,
 int workflow_take_addition(struct cairn_workflow *w, uint64_t run,
                            struct addition *addition)
 {
-    struct addition *all = realloc(w->additions, (w->n_additions + 2) * sizeof *all);
+    struct addition *all = realloc(w->additions, (w->n_additions + 1) * sizeof *all);
     if (!all)
         return CAIRN_ENOMEM;
     w->additions = all;
