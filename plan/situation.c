@@ -460,8 +460,8 @@ static int find_auto_run(struct loader *l)
         if (!rc && !l->s->inside.run && is_of_this_file(l))
             situation_add_notice(
                 l->s,
-                "run %llu of this file is completed, and a new run does all of it "
-                "again: `cairn resume %llu` runs only what has changed",
+                "run %llu of this file is completed, and a new run begins: `cairn "
+                "resume %llu` runs only what has changed",
                 (unsigned long long)l->s->recorded.row.run,
                 (unsigned long long)l->s->recorded.row.run);
         if (!rc)

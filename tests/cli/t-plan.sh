@@ -63,7 +63,7 @@ says "run $number is completed: \`cairn resume\` runs these, \`cairn run --fresh
 is "$(awk '$1 == "run" { print $2 }' out)" b 'these are what resume runs'
 exits 0 cairn plan cairn.yaml
 says 'a new run: 2 of 2 tasks will run'
-says "run $number of this file is completed, and a new run does all of it again: \`cairn resume $number\` runs only what has changed" 'with its file: what would run less'
+says "run $number of this file is completed, and a new run begins: \`cairn resume $number\` runs only what has changed" 'with its file: what would run less'
 printf 'name: params\nparams: {e: 3}\ntasks:\n  a: {run: "echo $e"}\n' >params.yaml
 exits 0 cairn run params.yaml
 first=$(sed -n 's/^run \([0-9]*\) of params.*/\1/p' err)

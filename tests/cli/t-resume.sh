@@ -372,7 +372,7 @@ exits 0 cairn run outer.yaml
 is "$(wc -l <ran)" 7 'a task that runs it looks at that run, too'
 sed -i 's/^again: never/again: always/' cairn.yaml
 exits 0 cairn run
-says 'a new run does all of it again: `cairn resume 3` runs only what has changed' \
+says 'a new run begins: `cairn resume 3` runs only what has changed' \
     'without it another run begins, and says what would not'
 cd .. || exit 1
 done_testing
