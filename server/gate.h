@@ -54,6 +54,7 @@ struct site {
                                              the port in it: cookies ignore ports */
     int64_t used_ms;
     bool failed;          /* no random numbers */
+    bool ending;          /* forms are not carried out any more */
     struct calls calls;   /* commands that forms have asked for, ... */
     struct client client; /* ... all of them by the same one */
 };

@@ -312,11 +312,10 @@ void web_answer(struct web *web, const struct ask *ask, struct response *respons
 #define IDLE_MS 60000    /* between requests */
 #define ALIVE_MS 15000   /* a stream that is silent says that it is there */
 #define SWEEP_MS 1000
-#define NEWS_MS 100       /* news are looked at so often, ... */
-#define NEWS_AGAIN_MS 500 /* ... and what they are about once more */
-#define NEWS_BLIND_MS 250 /* where the system does not tell them */
-#define DEED_MS 60000     /* for what a form asks for */
-#define TOO_MUCH "too much is being done: ask again later"
+#define NEWS_MS 100                  /* news are looked at so often, ... */
+#define NEWS_AGAIN_MS 500            /* ... and what they are about once more */
+#define NEWS_BLIND_MS 250            /* where the system does not tell them */
+#define DEED_MS 60000                /* for what a form asks for */
 #define LIVE_MAX 64                  /* pages that are renewed at once */
 #define OWN_FDS (2 * CALLS_FDS + 32) /* of calls and files */
 
@@ -732,11 +731,17 @@ static void release_deed(struct outlet *outlet)
     free(deed);
 }
 
+static const char *why_not_started(const struct site *site)
+{
+    return site->ending ? "the server ends: this was not begun"
+                        : "too much is being done: ask again later";
+}
+
 static void finish_deed(struct server *server, struct call *call);
 
 static char asked_by_web[] = "CAIRN_ASKED_BY=web";
 
-/* False: too much is being done, and the call (NULL: no memory) is freed; so is the
+/* False: the server ends, or too much is being done, and the call (NULL: no memory) is freed; so is the
  * deed, if this was its only one. */
 static bool start_command(struct deed *deed, struct call *call)
 {
@@ -750,9 +755,10 @@ static bool start_command(struct deed *deed, struct call *call)
     call->finish = finish_deed;
     call->starts = command->starts;
     call->lane = LANE_QUICK;
-    call->time_limit_ms = DEED_MS;
+    /* One that changes something is not stopped in the middle of it. */
+    call->time_limit_ms = command->looks || command->starts ? DEED_MS : 0;
     call->variable = command->looks ? NULL : asked_by_web;
-    if (!call->arguments.failed && !call->arguments.too_many &&
+    if (!deed->site->ending && !call->arguments.failed && !call->arguments.too_many &&
         calls_add(&deed->site->calls, call))
         return true;
     deed->told = true;
@@ -793,7 +799,7 @@ static void finish_deed(struct server *server, struct call *call)
         (void)options->acted(options->context, deed->command, NULL, NULL);
         deed->told = true;
         answer = (struct site_answer){.status = 503, .type = "text/plain"};
-        buf_text(&answer.body, "cairn: " TOO_MUCH "\n");
+        buf_format(&answer.body, "cairn: %s\n", why_not_started(deed->site));
     }
     if (!deed->told) {
         /* its next command goes on */
@@ -831,6 +837,29 @@ static bool start_deed(struct exchange *exchange, struct site_command *command)
     watch(exchange, true);
     mhd->suspend_connection(exchange->handle);
     return true;
+}
+
+static const struct call *next_owed(const struct call *call)
+{
+    while (call && !call->variable)
+        call = call->next;
+    return call;
+}
+
+bool site_owes(const struct site *site)
+{
+    return next_owed(site->calls.running) || next_owed(site->calls.waiting);
+}
+
+void site_tell_owed(const struct site *site, bool left)
+{
+    const struct call *const lists[] = {site->calls.running, site->calls.waiting};
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
+        for (const struct call *call = lists[i]; (call = next_owed(call));
+             call = call->next) {
+            const struct deed *deed = (const struct deed *)call->reply.outlet;
+            site->options->owed(site->options->context, deed->command, left);
+        }
 }
 
 static void put_plain(struct response *response, const char *why)
@@ -1005,7 +1034,7 @@ static enum MHD_Result finish_form(struct exchange *exchange, const char *path)
     if (start_deed(exchange, command))
         return MHD_YES;
     (void)options->acted(options->context, command, NULL, NULL);
-    return refuse(exchange, 503, TOO_MUCH);
+    return refuse(exchange, 503, why_not_started(exchange->site));
 }
 
 /* The address with the token leads to the first page, with a cookie: by a page of ours

@@ -48,6 +48,10 @@ struct http *http_start(struct web *web, struct site *site, const struct gate *g
 size_t http_poll(struct http *http, struct pollfd *fds, int64_t *until_ms);
 /* With the same descriptors, after poll. False: it failed. */
 bool http_turn(struct http *http, const struct pollfd *fds, size_t n);
+/* Whether a command that a form has asked for, and that changes something, is not done
+ * yet; and `owed` of the site for each of them. */
+bool site_owes(const struct site *site);
+void site_tell_owed(const struct site *site, bool left);
 /* Ends all streams, and takes a moment to have sent what they have. */
 void http_stop(struct http *http);
 

@@ -13,13 +13,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* How often the end was asked for: 2 is at once. A terminal that closes says so more than
+ * once. */
 static volatile sig_atomic_t wanted;
 static sigset_t while_waiting;
 
 static void on_signal(int number)
 {
-    (void)number;
-    wanted = 1;
+    if (number != SIGHUP || wanted == 0)
+        wanted = wanted == 0 ? 1 : 2;
 }
 
 static void stop_catch(void)
@@ -28,6 +30,7 @@ static void stop_catch(void)
     struct sigaction action = {.sa_handler = on_signal};
     sigset_t blocked;
     sigemptyset(&blocked);
+    sigfillset(&action.sa_mask);
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         sigaddset(&blocked, numbers[i]);
         sigaction(numbers[i], &action, NULL);
@@ -62,6 +65,21 @@ struct served {
     struct site *site;
 };
 
+/* Whether to go on: until it is asked for the end, and then until what pages have begun
+ * to change is done, unless it is asked once more. */
+static bool goes_on(struct site *site)
+{
+    if (site && site->failed)
+        return false;
+    if (wanted == 0)
+        return true;
+    if (site && !site->ending)
+        site_tell_owed(site, false);
+    if (site)
+        site->ending = true;
+    return wanted == 1 && site && site_owes(site);
+}
+
 static enum serve_end run(const struct served *served, struct http *http)
 {
     struct server *server = served->server;
@@ -69,7 +87,7 @@ static enum serve_end run(const struct served *served, struct http *http)
     int64_t idle_ms = site && !server ? site->options->idle_ms : 0;
     if (site)
         site->used_ms = clock_ms();
-    while (!stop_wanted() && !(site && site->failed)) {
+    while (goes_on(site)) {
         struct pollfd fds[HTTP_FDS + SERVER_FDS + CALLS_FDS];
         int64_t until = idle_ms > 0 ? site->used_ms + idle_ms : INT64_MAX;
         size_t mine = http_poll(http, fds, &until), n = mine;
@@ -81,6 +99,8 @@ static enum serve_end run(const struct served *served, struct http *http)
             return SERVE_SYSTEM;
         if (server)
             server_turn(server);
+        if (site && !calls_idle(&site->calls)) /* an answer is owed */
+            site->used_ms = clock_ms();
         if (site)
             calls_serve(&site->calls);
         if (server && server->failed)
@@ -131,6 +151,8 @@ static enum serve_end serve_at(const struct serve_options *options,
                  "the server has ended: no random numbers, no memory, or the network "
                  "failed");
     }
+    if (pages)
+        site_tell_owed(&site, true);
     if (pages)
         calls_end(&site.calls);
     if (options)

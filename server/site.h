@@ -72,6 +72,9 @@ struct site_options {
     struct site_command *(*acted)(void *context, struct site_command *command,
                                   const struct site_came *came,
                                   struct site_answer *answer);
+    /* The end was asked for, and this command, which changes something, is not done: it
+     * is waited for; `left`: it is ended all the same. */
+    void (*owed)(void *context, const struct site_command *command, bool left);
     /* A stream of events, if the address is one of those: what it needs, for `tick` and
      * then `live_end`; else NULL. */
     void *(*live)(void *context, const struct site_ask *ask, const char *last_event);
@@ -87,7 +90,8 @@ struct site_options {
 
 /* Whether it may listen there, before anything is done; else `why` says why not. */
 bool site_may_listen(const struct site_options *options, char why[512]);
-/* Serves until a signal asks for the end, or nobody comes. What is not SERVE_DONE has
+/* Serves until a signal asks for the end, and what pages have begun to change is done (a
+ * second signal: at once), or nobody comes. What is not SERVE_DONE has
  * its reason in `why`. */
 enum serve_end serve_site(const struct site_options *options, char why[512]);
 

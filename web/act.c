@@ -539,8 +539,8 @@ void act_free(struct act *act)
 struct act_line act_line(const struct act *act)
 {
     const struct line *line = &act->lines[act->at];
-    return (struct act_line){line->argv, line->starts, act->at < LINES_MOST - 1,
-                             !line->starts};
+    return (struct act_line){line->argv, line->shown.data, line->starts,
+                             act->at < LINES_MOST - 1, !line->starts};
 }
 
 /* Takes the word over; NULL: out of memory. */

@@ -26,6 +26,7 @@ void acts_free(struct acts *acts);
 /* One command. */
 struct act_line {
     const char *const *argv; /* ended by NULL; as long as the act */
+    const char *shown;       /* as somebody types it, without the store */
     bool starts;             /* it goes on when it has said which run it is */
     bool looks;              /* it shows what another one would do */
     bool text;               /* it prints text; else JSON */

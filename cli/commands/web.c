@@ -125,6 +125,7 @@ struct serving {
     struct page_options pages;
     struct site_options options;
     char style[40], script[40], project[PATH_MAX];
+    bool left;               /* a command was ended before it was done */
     pid_t browser;           /* 0: none was opened */
     struct acts *acts;       /* with --allow-changes */
     char key[SITE_SECRET];   /* of its forms */
@@ -288,6 +289,19 @@ static struct site_command *end_act(void *context, struct site_command *command,
     return NULL;
 }
 
+/* Said when the end was asked for. What it leaves of a restore is said at the end. */
+static void say_owed(void *context, const struct site_command *command, bool left)
+{
+    struct serving *serving = context;
+    const struct deed *deed = (const struct deed *)command;
+    serving->left |= left;
+    if (left)
+        ui_warn("this was ended before it was done: %s", act_line(deed->act).shown);
+    else
+        say("cairn: this is waited for, and Ctrl-C again ends it at once: %s",
+            act_line(deed->act).shown);
+}
+
 /* What a page asks for is done with the same store and key, and the log of the store
  * says who has asked (note_asked in cli/open.c). */
 static bool allow_changes(struct serving *serving)
@@ -309,6 +323,7 @@ static bool allow_changes(struct serving *serving)
     options->key = serving->key;
     options->act = begin_act;
     options->acted = end_act;
+    options->owed = say_owed;
     return serving->acts != NULL;
 }
 
@@ -395,8 +410,11 @@ struct site_options *pages_options(struct serving *serving)
 
 void pages_end(struct serving *serving)
 {
+    struct cairn_error error = {0};
     if (!serving)
         return;
+    if (serving->left && current_store(serving, &error) == 0)
+        say_unfinished_restores(serving->store, NULL, true);
     cairn_store_close(serving->store);
     acts_free(serving->acts);
     free(serving->words[0]);

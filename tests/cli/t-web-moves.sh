@@ -250,4 +250,50 @@ browse 'a browser restores and takes it back' \
     'history.go(-2); true' 'document.title === "timeline"'
 stop
 is "$status" 0 'it ends in order'
+
+# ---- The end, while a command is at work ----
+# Its hook waits for the file `go`.
+run cairn session start slow
+run cairn session config hook-timeout 60s
+slow=$(cairn session show --json >shown; json_get .session shown)
+run cairn session config hook.checkpoint "touch '$PWD/begun'; n=0; while ! test -e '$PWD/go' && test \$((n += 1)) -lt 1000; do sleep 0.03; done; touch '$PWD/ended'"
+begin() { # SECONDS-OF-THE-SERVER...
+    rm -f begun go ended
+    serve --allow-changes "$@"
+    enter
+    page 200 "/sessions/$slow" 'a session'
+    create="key=$(key)&act=create&session=$slow"
+    post "$create"
+    { post "$create&text=x&nonce=$(nonce)"; } &
+    form=$!
+    ok 'a command is at work' wait_for 20 test -e begun
+}
+end() { # NAME
+    wait "$form"
+    sed -n '1s/^HTTP.1.1 \([0-9]*\).*/\1/p' answer >code
+    is "$(cat code)" 200 "$1: who asked is answered"
+    has 'Done: Create a checkpoint'
+    wait "$server"
+    is "$?" 0 'and the server ends in order'
+}
+begin
+kill -INT "$server"
+ok 'it says what it waits for' wait_for 20 grep -q 'waited for.*: cairn checkpoint create --session' web.err
+ok 'the command goes on' test ! -e ended
+touch go
+end 'Ctrl-C'
+begin --idle 1s
+sleep 2
+ok 'an answer that is owed is no idle time' kill -0 "$server"
+touch go
+end 'idle'
+begin
+kill -TERM "$server"
+ok 'it waits again' wait_for 20 grep -q 'waited for' web.err
+kill -INT "$server"
+wait "$server"
+is "$?" 0 'a second signal ends it'
+ok 'and it says what was ended' grep -q 'ended before it was done: cairn checkpoint create --session' web.err
+touch go
+wait "$form"
 done_testing
