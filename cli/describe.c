@@ -487,6 +487,29 @@ int page_end(struct doc *doc, const struct cairn_page *page, const char *thing,
     return doc_print(doc);
 }
 
+void unfinished_restore_words(const struct cairn_unfinished_restore *restore,
+                              char text[RESTORE_WORDS], char remedy[RESTORE_WORDS])
+{
+    char *word = shell_word(restore->name);
+    const char *id = restore->id[0] != '\0' ? restore->id : "files";
+    if (restore->lost)
+        snprintf(text, RESTORE_WORDS,
+                 "the restore of %s (session %s) was interrupted, and the directory of "
+                 "its files is not there: bring it back, or give the restore up",
+                 id, restore->name);
+    else
+        snprintf(text, RESTORE_WORDS,
+                 "the restore of %s (session %s) was interrupted: %llu of %llu files, "
+                 "links and directories are in place",
+                 id, restore->name, (unsigned long long)restore->placed,
+                 (unsigned long long)restore->files);
+    snprintf(remedy, RESTORE_WORDS, "%s --session %s",
+             restore->lost ? "cairn session config files off"
+                           : "cairn checkpoint restore --finish",
+             word ? word : "NAME");
+    free(word);
+}
+
 void print_lines(const char *label, const char *text)
 {
     int n = (int)strcspn(text, "\n");

@@ -52,6 +52,10 @@ int each_unfinished(struct cairn_store *store, const char *hint, uint64_t but,
  * were left behind: they wait for an answer, or to be resumed. */
 void say_left_behind(struct cairn_store *store, const char *hint, uint64_t but,
                      unfinished_fn *line, void *context);
+/* A sentence about a restore that was interrupted, and the command that helps. */
+enum { RESTORE_WORDS = 512 };
+void unfinished_restore_words(const struct cairn_unfinished_restore *restore,
+                              char text[RESTORE_WORDS], char remedy[RESTORE_WORDS]);
 /* The label and text that may have many lines: all but the first are indented. */
 void print_lines(const char *label, const char *text);
 /* The members exit_code (null for -1: none) and signal (null for 0). */

@@ -716,25 +716,8 @@ struct telling {
 static int tell_one(void *context, const struct cairn_unfinished_restore *restore)
 {
     struct telling *telling = context;
-    char text[512], remedy[512];
-    char *word = shell_word(restore->name);
-    const char *id = restore->id[0] != '\0' ? restore->id : "files";
-    if (restore->lost)
-        snprintf(text, sizeof text,
-                 "the restore of %s (session %s) was interrupted, and the directory of "
-                 "its files is not there: bring it back, or give the restore up",
-                 id, restore->name);
-    else
-        snprintf(text, sizeof text,
-                 "the restore of %s (session %s) was interrupted: %llu of %llu files, "
-                 "links and directories are in place",
-                 id, restore->name, (unsigned long long)restore->placed,
-                 (unsigned long long)restore->files);
-    snprintf(remedy, sizeof remedy, "%s --session %s",
-             restore->lost ? "cairn session config files off"
-                           : "cairn checkpoint restore --finish",
-             word ? word : "NAME");
-    free(word);
+    char text[RESTORE_WORDS], remedy[RESTORE_WORDS];
+    unfinished_restore_words(restore, text, remedy);
     telling->line(telling->context, text, remedy);
     return 0;
 }

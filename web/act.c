@@ -887,6 +887,8 @@ static bool decide(struct place *place, struct act *act)
     if (number)
         about.checkpoint = strtoull(number + 1, NULL, 10);
     place->out = &shown;
+    if (about.session != 0 && put_unfinished_restores(place, about.session))
+        put_note(&shown, "This command would finish it first.");
     int rc = act->action->show(place, &about);
     place->out = out;
     out->failed |= shown.failed | act->seen.failed | act->hashed.failed;

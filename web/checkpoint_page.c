@@ -311,6 +311,8 @@ int checkpoint_page(struct place *place)
                     info.id);
     }
     buf_text(out, "</p>");
+    if (debug)
+        put_unfinished_restores(place, info.session);
     put_acts(place, &info);
     buf_text(out, "</header><dl class=\"facts\">");
     put_record(place, &info);

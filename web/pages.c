@@ -125,6 +125,7 @@ static int put_unfinished(struct place *place)
         return error_nomem(place->error);
     int rc = cairn_unfinished(place->store, add_unfinished, &unfinished, &total,
                               place->error);
+    put_unfinished_restores(place, 0);
     if (rc == 0 && total > 0) {
         buf_text(place->out, "<h2>What needs somebody</h2><ul>");
         for (size_t i = 0; i < unfinished.n; i++) {

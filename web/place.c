@@ -2,6 +2,7 @@
 #include "web/place.h"
 
 #include "base/words.h"
+#include "cli/describe.h"
 #include "cli/format.h"
 #include "web/html.h"
 
@@ -144,6 +145,30 @@ void put_labels(struct place *place, const char *id)
 {
     struct cairn_error error = {0};
     (void)cairn_checkpoint_annotations(place->store, id, put_label, place->out, &error);
+}
+
+static int put_unfinished_restore(void *context,
+                                  const struct cairn_unfinished_restore *restore)
+{
+    struct place *place = context;
+    char text[RESTORE_WORDS], remedy[RESTORE_WORDS];
+    unfinished_restore_words(restore, text, remedy);
+    buf_text(place->out, "<p class=\"warning\">");
+    html_text(place->out, text);
+    buf_text(place->out, ". ");
+    put_command(place->out, place->options, "%s", remedy);
+    buf_text(place->out, restore->lost ? " does that.</p>" : " finishes it.</p>");
+    return 0;
+}
+
+bool put_unfinished_restores(struct place *place, uint64_t session)
+{
+    struct cairn_error none = {0};
+    size_t before = place->out->size;
+    char number[24];
+    (void)cairn_restore_unfinished(place->store, u64_text(session, number),
+                                   session == 0, put_unfinished_restore, place, &none);
+    return place->out->size > before;
 }
 
 enum { MESSAGE_SHOWN = 8 << 10 };

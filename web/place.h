@@ -58,6 +58,9 @@ int put_board_changes(struct place *place, const char *session, const char *from
 /* The same and the files, for a file that holds many of them; no section. */
 int put_differences(struct place *place, const struct cairn_checkpoint_info *from,
                     const struct cairn_checkpoint_info *to);
+/* Restores of files that were interrupted, and the command that finishes each: those that
+ * concern a session (0: all). Returns whether there is one. */
+bool put_unfinished_restores(struct place *place, uint64_t session);
 /* The branches of a session with their checkpoints, as a table, and its restores. */
 int put_session_timeline(struct place *place, uint64_t session);
 /* How likely the hypotheses were over time (the most likely ones, or one), as a picture

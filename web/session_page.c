@@ -397,6 +397,7 @@ static void put_facts(struct place *place, const struct cairn_session_info *info
 {
     struct buf *out = place->out;
     char spent[FORMAT_MAX];
+    put_unfinished_restores(place, info->session);
     if (place->options->style)
         buf_format(out,
                    "<p class=\"links\"><a href=\"/timeline?session=%" PRIu64

@@ -478,18 +478,22 @@ int timeline_page(struct place *place)
                               .behind = "runs behind",
                               .offset = ask_number(place->ask, "runs"),
                               .most = RUNS_SHOWN};
-    bool all = !ask_number(place->ask, "session") && !ask_number(place->ask, "run");
+    uint64_t session = ask_number(place->ask, "session");
+    bool all = session == 0 && !ask_number(place->ask, "run");
     place_begin(place, "timeline", false);
     buf_text(out, "<header><h1>Timeline</h1><p>");
     put_command(out, place->options, "cairn checkpoint timeline");
-    buf_text(out, "</p></header><form action=\"/compare\"><p>Choose two checkpoints: "
+    buf_text(out, "</p></header>");
+    if (session != 0)
+        put_unfinished_restores(place, session);
+    buf_text(out, "<form action=\"/compare\"><p>Choose two checkpoints: "
                   "<button>Compare</button></p>");
     int rc = put_table(&t, &sessions, &runs);
     if (sessions.shown + runs.shown == 0 && all)
         put_note(out, "There is no checkpoint.");
     buf_text(out, "<p><button>Compare</button></p></form>");
-    if (rc == 0 && ask_number(place->ask, "session") != 0)
-        rc = put_damage(place, put_restores(place, ask_number(place->ask, "session")));
+    if (rc == 0 && session != 0)
+        rc = put_damage(place, put_restores(place, session));
     if (all) {
         put_part_links(out, &sessions);
         put_part_links(out, &runs);

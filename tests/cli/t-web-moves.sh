@@ -251,6 +251,54 @@ browse 'a browser restores and takes it back' \
 stop
 is "$status" 0 'it ends in order'
 
+# ---- A restore that was interrupted ----
+if ! command -v strace >strace.out || ! strace -o strace.out true; then
+    skip 'a restore that was interrupted' 'there is no strace, or it may not trace'
+else
+    mkdir half
+    run cairn session start 'half way'
+    run cairn session config files half
+    half=$(cairn session show --json >shown; json_get .session shown)
+    for file in a b c d; do echo v1 >"half/$file"; done
+    run cairn checkpoint create one
+    from=$(head_id "$half")
+    for file in a b c d; do echo v2 >"half/$file"; done
+    strace -f -o strace.out -e trace=renameat2 -e inject=renameat2:signal=KILL:when=3 \
+        cairn checkpoint restore "$from" --yes >out 2>err
+    ok 'it was killed' grep -q 'killed by SIGKILL' strace.out
+    serve --allow-changes
+    enter
+    for path in / "/sessions/$half" "/checkpoints/$from" "/timeline?session=$half"; do
+        page 200 "$path" "$path"
+        has "the restore of debug:$from " 'names it'
+        has "(session half way) was interrupted: 2 of 4 files"
+        has '<code>cairn checkpoint restore --finish --session &#39;half way&#39;'
+        [ "$path" = "/sessions/$half" ] && key=$(key)
+    done
+    page 200 /sessions/1 'another session'
+    is "$(grep -c 'was interrupted' body)" 0 'has nothing of it'
+    for fields in "act=create&text=x" 'act=set&setting=schedule&value=10m'; do
+        post "key=$key&session=$half&$fields"
+        is "$code" 200 'a preview'
+        ok 'is whole and inert' inert body "$served"
+        has 'was interrupted: 2 of 4 files' 'says so'
+        has 'This command would finish it first.' 'and what becomes of it'
+        nonce=$(nonce)
+    done
+    is "$(cat half/*)" 'v1
+v1
+v2
+v2' 'nothing was done'
+    post "key=$key&session=$half&act=set&setting=schedule&value=10m&nonce=$nonce"
+    is "$(cat half/*)" 'v1
+v1
+v1
+v1' 'it is finished'
+    page 200 / 'the first page'
+    is "$(grep -c 'was interrupted' body)" 0 'has nothing of it any more'
+    stop
+fi
+
 # ---- The end, while a command is at work ----
 # Its hook waits for the file `go`.
 run cairn session start slow
