@@ -230,6 +230,30 @@ char *shell_word(const char *text)
     return word;
 }
 
+const char *operand_dashes(const char *text)
+{
+    return text[0] == '-' ? " --" : "";
+}
+
+size_t shell_behind(const char *words, size_t n, size_t i)
+{
+    const char *quote =
+        words[i] == '\'' ? memchr(words + i + 1, '\'', n - i - 1) : NULL;
+    if (quote)
+        return (size_t)(quote - words) + 1;
+    return i + 1 + (words[i] == '\\' && i + 1 < n);
+}
+
+size_t shell_options_end(const char *words, size_t n)
+{
+    static const char *const ends[] = {" -- ", " | ", " >", " && ", " &"};
+    for (size_t i = 0; i < n; i = shell_behind(words, n, i))
+        for (size_t k = 0; k < COUNT_OF(ends); k++)
+            if (strncmp(words + i, ends[k], strlen(ends[k])) == 0)
+                return i;
+    return n;
+}
+
 char *quoted_value(const char *text)
 {
     static const char letters[] = "\"\"\\\\\nn\tt\rr";

@@ -47,6 +47,13 @@ size_t escape_line(char *out, const char *text, size_t n); /* newlines, too: ^J 
 
 /* Text as one word of a shell command, quoted where it must be; heap or NULL. */
 char *shell_word(const char *text);
+/* " --" where such a word would be taken for an option without it; else "". */
+const char *operand_dashes(const char *text);
+/* In a command as it is shown: where the character at `i` ends, or what is quoted from
+ * there on; and where its options end: what follows are operands behind "--", or is
+ * another command's. */
+size_t shell_behind(const char *words, size_t n, size_t i);
+size_t shell_options_end(const char *words, size_t n);
 /* Milliseconds of a clock that only goes forward. */
 int64_t now_ms(void);
 /* Nanoseconds since 1970. */

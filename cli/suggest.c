@@ -55,7 +55,7 @@ void suggest_store(const char *path, const char *file)
 static bool has_word(const char *words, size_t n, const char *word)
 {
     size_t m = strlen(word);
-    for (size_t i = 0; i + m <= n; i++)
+    for (size_t i = 0; i + m <= n; i = shell_behind(words, n, i))
         if (memcmp(words + i, word, m) == 0 && i > 0 && words[i - 1] == ' ' &&
             (i + m == n || words[i + m] == ' ' || words[i + m] == '='))
             return true;
@@ -138,17 +138,6 @@ static const struct command *command_of(const char *words, size_t n)
     return found;
 }
 
-/* Where options end: what follows is another command's, or the shell's. */
-static size_t options_end(const char *words, size_t n)
-{
-    static const char *const ends[] = {" -- ", " | ", " >", " && ", " &"};
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < COUNT_OF(ends); k++)
-            if (strncmp(words + i, ends[k], strlen(ends[k])) == 0)
-                return i;
-    return n;
-}
-
 static bool uses_store(const struct command *command)
 {
     static const char *const without[] = {"init", "validate", "help", "version"};
@@ -162,15 +151,16 @@ static bool uses_store(const struct command *command)
 static void put_words(FILE *to, const char *words, size_t n, const char *file)
 {
     static const char place[] = " FILE";
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0, next; i < n; i = next) {
         size_t end = i + sizeof place - 1;
-        if (file && end <= n && memcmp(words + i, place, sizeof place - 1) == 0 &&
-            (end == n || words[end] == ' ')) {
+        bool found = file && end <= n &&
+                     memcmp(words + i, place, sizeof place - 1) == 0 &&
+                     (end == n || words[end] == ' ');
+        next = found ? end : shell_behind(words, n, i);
+        if (found)
             add_word(to, " ", file);
-            i = end - 1;
-        } else {
-            fputc(words[i], to);
-        }
+        else
+            fwrite(words + i, 1, next - i, to);
     }
 }
 
@@ -178,7 +168,7 @@ static void put_command(FILE *to, const char *words, size_t n)
 {
     const struct settings *settings = from.settings;
     const struct command *command = command_of(words, n);
-    size_t end = options_end(words, n);
+    size_t end = shell_options_end(words, n);
     if (!uses_store(command) || has_word(words, end, "--help")) {
         fwrite(words, 1, n, to);
         return;
@@ -195,11 +185,20 @@ static void put_command(FILE *to, const char *words, size_t n)
     fwrite(words + end, 1, n - end, to);
 }
 
+/* The backquote behind a command, or NULL. */
+static const char *end_of_command(const char *words)
+{
+    size_t n = strlen(words), i = 0;
+    while (i < n && words[i] != '`')
+        i = shell_behind(words, n, i);
+    return i < n ? words + i : NULL;
+}
+
 char *suggest_completed(const char *text)
 {
     static const char begin[] = "`cairn ";
     const struct settings *settings = from.settings;
-    const char *at, *close;
+    const char *at, *end;
     char *made = NULL;
     size_t size = 0;
     if (!settings || !strstr(text, begin))
@@ -207,12 +206,13 @@ char *suggest_completed(const char *text)
     FILE *to = open_memstream(&made, &size);
     if (!to)
         return NULL;
-    while ((at = strstr(text, begin)) && (close = strchr(at + 1, '`'))) {
+    while ((at = strstr(text, begin)) &&
+           (end = end_of_command(at + sizeof begin - 1))) {
         at += sizeof begin - 1;
         fwrite(text, 1, (size_t)(at - text), to);
-        put_command(to, at, (size_t)(close - at));
+        put_command(to, at, (size_t)(end - at));
         fputc('`', to);
-        text = close + 1;
+        text = end + 1;
     }
     fputs(text, to);
     if (fclose(to) == 0)

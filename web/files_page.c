@@ -307,8 +307,8 @@ static int put_file(struct file_place *file)
         char *word = shell_word(file->path);
         begin_page(file);
         buf_text(out, "<p>");
-        put_command(out, place->options, "cairn checkpoint cat %s %s", file->info.id,
-                    word ? word : "PATH");
+        put_command(out, place->options, "cairn checkpoint cat %s%s %s", file->info.id,
+                    operand_dashes(file->path), word ? word : "PATH");
         buf_text(out, "</p><p class=\"links\">");
         open_link(file, "raw", file->path);
         buf_format(out, "save</a> <a href=\"/sessions/%" PRIu64 "/history?path=",
@@ -488,8 +488,8 @@ int blame_page(struct place *place)
         begin_page(&file);
         word = shell_word(file.path);
         buf_text(out, "<p>");
-        put_command(out, place->options, "cairn checkpoint blame-file %s --at %s",
-                    word ? word : "PATH", file.info.id);
+        put_command(out, place->options, "cairn checkpoint blame-file --at %s%s %s",
+                    file.info.id, operand_dashes(file.path), word ? word : "PATH");
         buf_text(out, "</p></header>");
         table_begin(out, "plain blame", "lines", headings);
         rc = cairn_files_blame(place->store, session, file.info.id, file.path, 0,

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/sha256.h"
+#include "cli/format.h"
 #include "web/html.h"
 
 #include <inttypes.h>
@@ -187,9 +188,15 @@ void put_command(struct buf *out, const struct page_options *options,
         out->failed = true;
         return;
     }
+    size_t end = shell_options_end(text, (size_t)n);
+    char *rest = strdup(text + end);
+    out->failed |= !rest;
+    text[end] = '\0';
     buf_text(out, "<code>");
     html_text(out, text);
     html_text(out, options->hint);
+    html_text(out, rest ? rest : "");
     buf_text(out, "</code>");
+    free(rest);
     free(text);
 }

@@ -53,6 +53,14 @@ exits 0 cairn session start 'slow login' --store 'x y'
 exits 2 cairn session start 'slow login' --store 'x y'
 hint '`cairn session switch [^`]*`'
 is "$status" 0 "$hinted"
+for name in 'a & b' 'a -- b' 'a `b` --store' "it's FILE > c"; do
+    cairn session start "$name" --store 'x y' >out 2>err
+    exits 2 cairn session start "$name" --store 'x y'
+    hinted=$(sed -n 's/.*already: `\(.*\)` goes on with it$/\1/p' err)
+    run sh -c "${hinted:-false}"
+    is "$status" 0 "$hinted"
+done
+exits 0 cairn session switch 'slow login' --store 'x y'
 exits 0 cairn session end --store 'x y'
 exits 2 cairn note add text --session 'slow login' --store 'x y'
 hint '`cairn session switch [^`]*`'
