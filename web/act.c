@@ -20,6 +20,7 @@ enum {
     NONCE_MS = 15 * 60 * 1000,
     WORDS_MOST = 24,          /* of a command */
     LINES_MOST = 4,           /* of an act */
+    FIELDS_MOST = 2,          /* of an action */
     PRINTED_SHOWN = 64 << 10, /* bytes of what a command has printed */
     UNDONE_NAMED = 100,
 };
@@ -99,7 +100,8 @@ struct action {
     unsigned on;
     bool starts; /* a process that goes on */
     bool looks;  /* it has a --dry-run, and is about files */
-    const struct act_field *fields[2];
+    const struct act_field *fields[FIELDS_MOST];
+    const char *prints; /* what its output is, if that does not say so; or NULL */
     /* Appends what would happen. Not 0: it cannot be done, and `error` says why. */
     int (*show)(struct place *place, const struct act_asked *asked);
 };
@@ -411,6 +413,8 @@ static const struct action actions[] = {{.name = "resume",
                                          .label = "Claim",
                                          .on = ON_RUN | ON_TASK,
                                          .fields = {&field_holder, &field_lease},
+                                         .prints = "The token of the claim, with "
+                                                   "which it is completed or failed:",
                                          .show = show_step},
                                         {.name = "complete",
                                          .command = "complete",
@@ -497,6 +501,7 @@ struct line {
     const char *argv[WORDS_MOST + 1]; /* ended by NULL; those from `own` on are heap */
     size_t n, own;
     struct buf shown;    /* as somebody types it, ended by a NUL */
+    bool dashes;         /* it has "--" there */
     bool starts, failed; /* failed: out of memory, or too many words */
 };
 
@@ -504,8 +509,9 @@ struct line {
 struct act {
     struct acts *acts;
     const struct action *action;
-    struct act_asked asked; /* its texts are heap */
-    char *nonce;            /* heap; NULL: a preview is wanted */
+    struct act_asked asked;   /* its texts are heap */
+    char *typed[FIELDS_MOST]; /* heap; NULL: was not there */
+    char *nonce;              /* heap; NULL: a preview is wanted */
     struct line lines[LINES_MOST];
     size_t at;             /* which of the lines; the last one does it */
     char id[CAIRN_ID_MAX]; /* whose state it takes up, where the form has no number */
@@ -530,6 +536,8 @@ void act_free(struct act *act)
     free((char *)(uintptr_t)act->asked.outcome);
     free((char *)(uintptr_t)act->asked.label);
     free((char *)(uintptr_t)act->asked.setting);
+    for (size_t i = 0; i < FIELDS_MOST; i++)
+        free(act->typed[i]);
     free(act->nonce);
     buf_release(&act->seen);
     buf_release(&act->hashed);
@@ -580,23 +588,33 @@ static void end_options(struct line *line)
     take_word(line, strdup("--"));
 }
 
-static void add_fields(struct line *line, const struct action *action,
-                       const struct page_ask *ask, bool operands)
+static void add_operand(struct line *line, const char *text)
 {
-    for (size_t i = 0; i < COUNT_OF(action->fields) && action->fields[i]; i++) {
-        const struct act_field *field = action->fields[i];
-        char *text = ask_text(ask, field->name), *rest = text, *at;
-        if (operands == !field->option && text && operands)
-            add_word(line, text);
-        while (!operands && field->option && rest &&
-               (at = field->lines ? strsep(&rest, "\r\n") : rest)) {
+    if (!line->dashes)
+        buf_text(&line->shown, operand_dashes(text));
+    line->dashes |= operand_dashes(text)[0] != '\0';
+    add_word(line, text);
+}
+
+/* A line of what was typed, or all of it, is an option. */
+static void add_typed_options(struct line *line, const struct act *act)
+{
+    for (size_t i = 0; i < FIELDS_MOST && act->action->fields[i]; i++) {
+        const struct act_field *field = act->action->fields[i];
+        char *text = act->typed[i] ? strdup(act->typed[i]) : NULL, *rest = text, *at;
+        line->failed |= act->typed[i] && !text;
+        while (field->option && (at = strsep(&rest, field->lines ? "\r\n" : "")))
             if (at[0] != '\0')
                 add_option(line, field->option, at);
-            if (!field->lines)
-                break;
-        }
         free(text);
     }
+}
+
+static void add_typed_operands(struct line *line, const struct act *act)
+{
+    for (size_t i = 0; i < FIELDS_MOST && act->action->fields[i]; i++)
+        if (!act->action->fields[i]->option && act->typed[i])
+            add_operand(line, act->typed[i]);
 }
 
 static void begin_line(struct act *act, struct line *line, const char *command)
@@ -623,9 +641,8 @@ static void add_session(struct line *line, const struct act_asked *asked)
         add_option(line, "session", u64_text(asked->session, number));
 }
 
-/* `ask` NULL: what is filled in is left out; it would only be shown. */
-static void make_line(struct act *act, struct line *line, bool dry,
-                      const struct page_ask *ask)
+/* `dry`: without what is typed, which would only be shown. */
+static void make_line(struct act *act, struct line *line, bool dry)
 {
     const struct action *action = act->action;
     const struct act_asked *asked = &act->asked;
@@ -641,8 +658,8 @@ static void make_line(struct act *act, struct line *line, bool dry,
     if (action->on & RUN_NAMED)
         add_option(line, "run", u64_text(asked->run, run));
     add_session(line, asked);
-    if (ask)
-        add_fields(line, action, ask, false);
+    if (!dry)
+        add_typed_options(line, act);
     end_options(line);
     const char *const operands[] = {
         action->on & ON_RUN && !(action->on & RUN_NAMED) ? u64_text(asked->run, run)
@@ -654,9 +671,9 @@ static void make_line(struct act *act, struct line *line, bool dry,
         asked->setting};
     for (size_t i = 0; i < COUNT_OF(operands); i++)
         if (operands[i])
-            add_word(line, operands[i]);
-    if (ask)
-        add_fields(line, action, ask, true);
+            add_operand(line, operands[i]);
+    if (!dry)
+        add_typed_operands(line, act);
     end_line(line);
 }
 
@@ -728,18 +745,38 @@ static const char *give_nonce(struct acts *acts, const struct act_asked *asked,
     return at->nonce;
 }
 
-static void put_fields(struct buf *out, const struct action *action)
+static void put_fields(struct buf *out, const struct act *act)
 {
-    for (size_t i = 0; i < COUNT_OF(action->fields) && action->fields[i]; i++) {
-        const struct act_field *field = action->fields[i];
+    for (size_t i = 0; i < FIELDS_MOST && act->action->fields[i]; i++) {
+        const struct act_field *field = act->action->fields[i];
+        const char *typed = act->typed[i] ? act->typed[i] : "";
         buf_text(out, "<p><label>");
         html_text(out, field->label);
         buf_format(out,
-                   field->lines
-                       ? "<br><textarea name=\"%s\" rows=\"3\"></textarea></label></p>"
-                       : "<br><input type=\"text\" name=\"%s\"></label></p>",
+                   field->lines ? "<br><textarea name=\"%s\" rows=\"3\">"
+                                : "<br><input type=\"text\" name=\"%s\" value=\"",
                    field->name);
+        for (const char *at = typed; field->lines && *at; at++) {
+            size_t n = strcspn(at, "\r");
+            html_lines(out, at, n);
+            at += n - (at[n] == '\0');
+        }
+        html_text(out, field->lines ? "" : typed);
+        buf_text(out, field->lines ? "</textarea></label></p>" : "\"></label></p>");
     }
+}
+
+/* What was typed and did not come to anything is not lost. */
+static void put_typed(struct place *place, const struct act *act)
+{
+    bool any = false;
+    for (size_t i = 0; i < FIELDS_MOST; i++)
+        any |= act->typed[i] && act->typed[i][0] != '\0';
+    if (!any)
+        return;
+    act_form_begin(place->out, place->options, &act->asked);
+    put_fields(place->out, act);
+    buf_text(place->out, "<p><button>Look again...</button></p></form>");
 }
 
 /* What the action is about, as a link. */
@@ -843,7 +880,7 @@ static void put_preview(struct place *place, struct act *act, const struct buf *
     buf_str(place->out, buf_view(&act->seen));
     act_form_begin(place->out, place->options, &act->asked);
     put_hidden(place->out, "nonce", nonce);
-    put_fields(place->out, act->action);
+    put_fields(place->out, act);
     buf_text(place->out, "<p>The command: ");
     put_command(place->out, place->options, "%s", deed_of(act)->shown.data);
     buf_text(place->out, "</p><p><button>");
@@ -872,6 +909,7 @@ static void put_refused(struct place *place, const struct act *act, const char *
     put_title(place, act, act->action->label, NULL);
     buf_text(place->out, "<p class=\"warning\">It cannot be done.</p>");
     put_printed(place->out, why);
+    put_typed(place, act);
     frame_end(place->out, place->options, wall_ns());
 }
 
@@ -973,9 +1011,11 @@ struct act *act_take(struct acts *acts, struct cairn_store *store,
         return NULL;
     }
     struct line *deed = &act->lines[LINES_MOST - 1];
-    make_line(act, deed, false, ask);
+    for (size_t i = 0; i < FIELDS_MOST && action->fields[i]; i++)
+        act->typed[i] = ask_text(ask, action->fields[i]->name);
+    make_line(act, deed, false);
     if (action->looks)
-        make_line(act, &act->lines[0], true, NULL);
+        make_line(act, &act->lines[0], true);
     if (deed->failed || act->lines[0].failed)
         put_refused(&place, act, "There are too many values, or there is no memory.");
     else
@@ -1052,8 +1092,12 @@ static void put_done(struct place *place, const struct act *act,
     buf_text(out, "<p>The command: ");
     put_command(out, place->options, "%s", line->shown.data);
     buf_text(out, "</p>");
+    if (!came->problem && act->action->prints)
+        put_note(out, act->action->prints);
     put_printed(out, came->problem ? came->problem : line->starts ? "" : came->printed);
     put_printed(out, came->problem || line->starts ? "" : came->err);
+    if (came->problem)
+        put_typed(place, act);
     buf_text(out, "<p>");
     put_subject(place, &act->asked);
     buf_text(out, "</p>");

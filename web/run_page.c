@@ -131,8 +131,9 @@ static void put_step(struct page *page, const struct cairn_waiting_info *waiting
     put_waiting(page->out, waiting);
     if (waiting->waits_for == CAIRN_WAITS_EXTERNAL) {
         put(page, " ");
-        put_command(page->out, page->options, "cairn complete %" PRIu64 " %s",
-                    page->view.run.run, word ? word : "TASK");
+        put_command(page->out, page->options, "cairn complete %" PRIu64 " %s%s",
+                    page->view.run.run, word ? word : "TASK",
+                    waiting->holder ? " --token TOKEN" : "");
         put(page, " ");
         if (!waiting->holder)
             put_task_act(page, "Claim", "claim", waiting->task, NULL);

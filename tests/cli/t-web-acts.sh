@@ -182,6 +182,7 @@ browse 'a browser presses the buttons' \
     'location.href = "/runs/5"; true' \
     '[...document.querySelectorAll("form.act button")].map((b) => b.textContent).join() === "Claim...,Complete...,Fail...,Resume..."' \
     'document.querySelectorAll("form.act button")[1].click(); true' 'document.title === "Complete"' \
+    =400x800 'document.documentElement.scrollWidth <= innerWidth' \
     'document.querySelector("textarea").value = "one=1\ntwo=2"; document.querySelector("form.act button").click(); true' \
     'document.title === "done" && /cairn complete --output .*one=1.* --output .*two=2.* 5 a/.test(document.body.innerText)' \
     '!cairn resume 5' 'document.querySelector("h1 a").click(); true' \
@@ -199,14 +200,21 @@ post "key=$key&act=claim&run=6&task=a&nonce=$(nonce)&holder=kim+lee&lease=2h"
 is "$code" 200 'claimed'
 has "cairn claim --holder &#39;kim lee&#39; --lease 2h 6 a" 'by the command'
 token=$(sed -n 's/^<pre>\|.*<pre>\([0-9a-f-]*\)$/\1/p' body | head -n 1)
+has '<p class="note">The token of the claim, with which it is completed or failed:</p><pre>' 'what it printed'
 page 200 /runs/6 'the run'
 has 'is claimed by kim lee'
+has '<code>cairn complete 6 a --token TOKEN' 'the command needs the token'
 is "$(grep -c '<button>Claim' body)" 0 'nobody else can claim it'
 refused 409 'nor by a form' "key=$key&act=claim&run=6&task=a&nonce=x"
 post "key=$key&act=complete&run=6&task=a"
-post "key=$key&act=complete&run=6&task=a&nonce=$(nonce)"
+post "key=$key&act=complete&run=6&task=a&nonce=$(nonce)&value=x=%22%3E%3Cb%3E%0d%0ay=2&token=wrong"
 is "$code" 409 'nor complete it without the token'
-post "key=$key&act=complete&run=6&task=a"
+ok 'a page that is inert' inert body "$served"
+has '<textarea name="value" rows="3">x=&#34;&gt;&lt;b&gt;' 'what was typed is not lost'
+is "$(grep -A1 'name="value"' body | tail -n 1 | grep -o '^y=2</textarea>')" 'y=2</textarea>' 'line by line'
+has '<input type="text" name="token" value="wrong">'
+post "key=$key&act=complete&run=6&task=a&value=x=1&token=wrong"
+has '<input type="text" name="token" value="wrong">' 'the preview has it, too'
 post "key=$key&act=complete&run=6&task=a&nonce=$(nonce)&token=$token"
 is "$code" 200 'with it, it is completed'
 post "key=$key&act=undo&run=6"

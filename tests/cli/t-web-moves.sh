@@ -136,6 +136,11 @@ post "$label&nonce=$(nonce)&text=keep"
 is "$code" 200 'labelled'
 page 200 "/checkpoints/$third" 'its page'
 has '<button>Remove the label keep...</button>'
+post "key=$key&act=note&checkpoint=$third&text=--force"
+has "cairn checkpoint note $third -- --force</code>" 'what would be taken for an option stands behind --'
+post "key=$key&act=note&checkpoint=$third&nonce=none&text=a+%26%20b"
+is "$code" 409 'a nonce of nobody'
+has '<input type="text" name="text" value="a &amp; b">' 'keeps what was typed'
 post "key=$key&act=note&checkpoint=$third"
 post "key=$key&act=note&checkpoint=$third&nonce=$(nonce)&text="
 is "$code" 409 'an empty note'
