@@ -272,11 +272,13 @@ static void *add_one_by_one(void *context)
             sched_yield(); /* the run has not begun yet */
     }
     int rc = CAIRN_EUSAGE; /* until it is offered */
-    for (int tries = 0; rc && tries < 1000; tries++) {
+    for (int tries = 0; rc && rc != CAIRN_EDAMAGED && tries < 1000; tries++) {
         rc = cairn_complete(store, 1, "hold", NULL, NULL, 0, &wrong);
         if (rc)
             usleep(10000);
     }
+    if (rc) /* the run would wait for ever */
+        cairn_cancel(store, 1, NULL, &wrong);
     cairn_store_close(store);
     texts->completed = rc == 0;
     return NULL;
