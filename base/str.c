@@ -223,7 +223,8 @@ void buf_path(struct buf *path, struct str part)
 
 struct reader reader_of(const void *bytes, size_t n)
 {
-    return (struct reader){bytes, n ? (const uint8_t *)bytes + n : bytes, false};
+    const uint8_t *at = bytes ?: "";
+    return (struct reader){at, at + n, false};
 }
 
 struct str read_bytes(struct reader *reader, size_t n)

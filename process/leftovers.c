@@ -128,10 +128,9 @@ struct cleanup {
 
 static bool is_in(const struct buf *list, const struct proc_entry *process)
 {
-    const char *at = list->data, *end = at + list->size;
-    for (; at < end; at += sizeof(struct process_key)) {
-        struct process_key one;
-        memcpy(&one, at, sizeof one);
+    struct process_key one;
+    for (size_t at = 0; at < list->size; at += sizeof one) {
+        memcpy(&one, list->data + at, sizeof one);
         if (one.pid == process->pid && one.start == process->start)
             return true;
     }

@@ -245,8 +245,9 @@ enum { CHECK_BYTES = 64 << 10 };
 static struct str end_of(const struct captured *captured)
 {
     struct str text = buf_view(&captured->content);
-    size_t skip = text.len > CHECK_BYTES ? text.len - CHECK_BYTES : 0;
-    return (struct str){text.ptr + skip, text.len - skip};
+    if (text.len > CHECK_BYTES)
+        text = (struct str){text.ptr + text.len - CHECK_BYTES, CHECK_BYTES};
+    return text;
 }
 
 /* What the check wrote, behind what the task wrote: in its log, or where the streams
