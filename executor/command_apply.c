@@ -248,9 +248,12 @@ static bool resolve_unknown(struct engine *e, const struct command_row *row,
  * is there depends on them in more ways than that, it opens the run again to have them. */
 
 /* Nothing but tasks of their own, whose state is in what extend_run extends. */
-static bool is_plain(const struct engine *e, const struct task_def *def)
+static bool is_plain(const struct engine *e, const struct definition *with,
+                     const struct task_def *def)
 {
     bool plain = !task_def_is_service(def) && !def->reuse && !def->cutoff &&
+                 def->memory <= progress_memory(e) &&
+                 (e->shares.open || !task_def_shares_pools(with, def)) &&
                  (e->jobs.weighted || def->slots <= 1) &&
                  (e->jobs.runner_open || def->kind == TASK_EXTERNAL);
     for (uint32_t k = 0; k < def->n_foreach && plain; k++)
@@ -272,7 +275,7 @@ static int are_plain(struct engine *e, const struct definition *with, uint32_t f
 {
     int rc = 0;
     for (uint32_t i = first; i < with->n_defs && !rc; i++) {
-        rc = !is_plain(e, &with->defs[i]);
+        rc = !is_plain(e, with, &with->defs[i]);
         if (!rc)
             rc = owned_run_had_task(e, with->defs[i].id, NULL);
     }

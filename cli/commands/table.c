@@ -476,8 +476,9 @@ static const struct command external_table[] = {
      "Adds tasks to a run that is live or has ended: those under `tasks` in FILE, YAML "
      "or JSON (- for stdin), which may need the tasks that the run has. All of them "
      "are added, or none. The workflow's file stays as it is; the run remembers them "
-     "for `resume`, `plan` and `explain`. A live run goes on with them once what runs "
-     "now has ended. A task adds to its own run with \"$CAIRN_RUN\". All secrets of "
+     "for `resume`, `plan` and `explain`. A live run starts them beside what runs; "
+     "services, `reuse` and lists that tasks make once that has ended. A task adds to "
+     "its own run with \"$CAIRN_RUN\". All secrets of "
      "the workflow must be given, for the text is refused if a value is in it. With "
      "--withdraw, tasks that were added are taken back, all or none, from a run that "
      "is not live; a group as a whole. Refused if another task needs one of them.",

@@ -317,6 +317,46 @@ rm -f ran
 exits 0 cairn run t.yaml
 is "$(ran)" 'part1 part2 part3 split ' 'a task adds to its own run'
 
+# ---- What it has to be opened again for ----
+cat >alone.yaml <<'END'
+name: alone
+pools: {gpu: {slots: 1, scope: store}}
+tasks: {slow: {run: 'touch started; while [ ! -e go ]; do sleep 0.02; done'}}
+END
+cat >holds.yaml <<'END'
+name: holds
+pools: {gpu: {slots: 1, scope: store}}
+tasks: {holds: {pool: gpu, run: 'touch held; while [ ! -e free ]; do sleep 0.02; done'}}
+END
+rm -f started go held
+timeout 100 cairn run holds.yaml >log 2>&1 &
+holder=$!
+wait_for 60 test -e held
+timeout 100 cairn run alone.yaml >log 2>&1 &
+pid=$!
+wait_for 60 test -e started
+live=$(sed -n 's/^run \([0-9]*\) of alone.*/\1/p' log)
+echo 'tasks: {uses: {pool: gpu, run: echo}}' >uses.yaml
+exits 0 cairn add "$live" uses.yaml
+touch go
+waits() { cairn status "$live" --waiting | grep -q 'uses  waits for a place in pool gpu: held by'; }
+ok 'an added task shares the pool, though none did before' wait_for 20 waits
+touch free
+wait $pid; is $? 0 'and has its place afterwards'
+wait $holder
+rm -f started go held
+timeout 20 cairn run alone.yaml --fresh --memory 1G >log 2>&1 &
+pid=$!
+wait_for 60 test -e started
+live=$(sed -n 's/^run \([0-9]*\) of alone.*/\1/p' log)
+echo 'tasks: {large: {memory: 2G, run: echo}}' >large.yaml
+exits 0 cairn add "$live" large.yaml
+touch go
+wait $pid; is $? 2 'nor does it wait for memory that there is not'
+ok 'it says so' grep -q 'task large takes 2048M of memory' log
+exits 0 cairn resume "$live"
+rm -f started go
+
 # ---- A name that the run had before ----
 cat >former.yaml <<'END'
 name: former
