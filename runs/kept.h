@@ -38,8 +38,9 @@ int kept_files_compare(const struct kept_files *files, struct cairn_store *store
 int kept_is_there(struct cairn_store *store, const struct digest *snapshot,
                   uint64_t *bytes, struct cairn_error *error);
 /* Puts all of them into place. What was there is gone then. After an error, also
- * CAIRN_ESTOPPED, everything is as it was, unless somebody else wrote there. `run`, `task`: whose they will be. The outputs
- * get the times and inodes that they have now; a directory has no sign any more. */
+ * CAIRN_ESTOPPED, everything is as it was, unless somebody else wrote there. `run`,
+ * `task`: whose they will be. The outputs get the times and inodes that they have now; a
+ * directory has no sign any more. */
 int kept_put_back(struct kept_files *files, struct cairn_store *store,
                   const struct digest *snapshot, uint64_t run, uint32_t task,
                   const _Atomic uint32_t *stop, struct cairn_error *error);

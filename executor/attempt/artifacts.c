@@ -132,6 +132,7 @@ static int keep_outputs(struct storing *s, const struct place *place)
                                      &s->kept_why);
 }
 
+/* That of the artifacts; that of the copies is in kept_rc. */
 static int put_all(struct storing *s, const struct place *place,
                    struct cairn_error *error)
 {
@@ -140,7 +141,7 @@ static int put_all(struct storing *s, const struct place *place,
                         : 0;
     if (!rc && s->kept.n && (!s->kept_rc || s->kept_rc == CAIRN_EBUSY))
         s->kept_rc = keep_outputs(s, place);
-    return rc ? rc : s->kept_rc == CAIRN_EBUSY ? s->kept_rc : 0;
+    return rc;
 }
 
 static int store_elsewhere(struct errand *errand, struct cairn_store *store,
@@ -252,19 +253,17 @@ static void take_kept(struct engine *e, struct ending *ending, const struct stor
 static void take_stored(struct engine *e, struct ending *ending, struct storing *s,
                         int rc, const struct cairn_error *why)
 {
-    if (rc && s && !s->wanted && !s->kept_rc) {
+    if (rc && s && !s->wanted) { /* there are only copies */
         s->kept_rc = rc;
         s->kept_why = *why;
-    }
-    if (rc && s && rc == s->kept_rc) /* the artifacts are stored */
         rc = 0;
-    ending->has_artifacts = rc == 0 && s->wanted;
-    if (!rc && s->names.n)
+    }
+    if (!rc) {
+        ending->has_artifacts = s->wanted;
         ending->artifacts = s->snapshot.digest;
-    if (!rc)
         take_kept(e, ending, s);
-    if (!rc)
         return;
+    }
     if (rc == CAIRN_ENOMEM)
         engine_break(e);
     if (ending->row.outcome != CAIRN_COMPLETED) {
@@ -324,11 +323,11 @@ static int store_or_send(struct engine *e, struct job *job, struct storing *s,
     int rc = CAIRN_EBUSY;
     if (is_little(s))
         rc = store_here(e, s, STAGE_WAITS_NOT, why);
-    if (rc == CAIRN_EBUSY)
-        rc = looks_send(e, job, &s->errand, false);
-    return rc == CAIRN_EBUSY || rc == CAIRN_ENOMEM
-               ? store_here(e, s, STAGE_WAITS, why) /* there is no thread */
-               : rc;
+    if (rc != CAIRN_EBUSY && s->kept_rc != CAIRN_EBUSY)
+        return rc;
+    return looks_send(e, job, &s->errand, false) == LOOK_WAITS
+               ? LOOK_WAITS
+               : store_here(e, s, STAGE_WAITS, why); /* there is no thread */
 }
 
 void artifacts_then(struct engine *e, struct job *job, struct ending *ending,
