@@ -248,9 +248,8 @@ struct definition {
     struct key_value *params; /* sorted by key; overrides applied; values as text; of
                                  included files, too, with their scope in the key */
     uint32_t n_params;
-    uint32_t jobs; /* 0: number of processors */
-    uint32_t
-        memory; /* MiB that tasks which run have together; 0: what the machine has */
+    uint32_t jobs;   /* 0: number of processors */
+    uint32_t memory; /* MiB that tasks have together; 0: what the machine has */
     struct pool *pools;
     uint32_t n_pools;
     uint8_t on_failure, undo_scope, on_crash;

@@ -14,8 +14,8 @@
 int definition_text(struct definition *definition, struct str text, bool condition,
                     const struct text_template **out, struct expression_error *error);
 /* The same for every text and condition of the tasks from index `first` on, so that later
- * nothing needs to be parsed again. What cannot be parsed is left out: see text_expand.c. Only memory
- * fails. */
+ * nothing needs to be parsed again. What cannot be parsed is left out: see
+ * text_expand.c. Only memory fails. */
 int definition_prepare(struct definition *definition, uint32_t first,
                        struct cairn_error *error);
 /* The text as it was parsed, or NULL. */

@@ -226,22 +226,6 @@ static int look_for_outputs(struct evidence_search *k, struct cairn_error *error
     return rc ? rc : more < 0 ? more : 0;
 }
 
-/* The run is to remove it first. */
-static bool is_going(const struct evidence_search *k, struct str name)
-{
-    struct buf path = BUF_INIT;
-    if (!k->source->lookup->removed)
-        return false;
-    if (name.ptr[0] != '/' && k->directory.size) {
-        buf_str(&path, buf_view(&k->directory));
-        buf_byte(&path, '/');
-    }
-    buf_str(&path, name);
-    bool is = !path.failed && lookup_is_removed(k->source->lookup, path.data);
-    buf_release(&path);
-    return is;
-}
-
 static int look_at_inputs(struct evidence_search *k, struct cairn_error *error)
 {
     const struct file_view view = {.directory = buf_view(&k->directory),
@@ -255,7 +239,13 @@ static int look_at_inputs(struct evidence_search *k, struct cairn_error *error)
     for (uint32_t i = 0; i < k->result->n_inputs && !rc; i++) {
         const struct result_file *file = &k->result->inputs[i];
         rc = file_compare(&view, file, &state, &now, error);
-        if (!rc && state == FILE_SAME && is_going(k, file->name))
+        int removed =
+            rc || state != FILE_SAME
+                ? 0
+                : lookup_removes(k->source->lookup, view.directory, file->name);
+        if (removed < 0)
+            rc = error_nomem(error);
+        else if (removed)
             state = FILE_MISSING;
         if (rc || state == FILE_SAME)
             continue;

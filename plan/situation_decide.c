@@ -658,7 +658,7 @@ static int find_gone(struct loader *l)
         p->gone = (struct stale_gone){0};
         return 0;
     }
-    if (!rc)
+    if (!rc && p->gone.paths.count)
         p->lookup.removed = &p->gone.paths;
     return rc == CAIRN_ENOMEM ? error_nomem(l->error)
            : rc               ? error_set(l->error, rc, "%s", why.text)

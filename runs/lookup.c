@@ -4,6 +4,7 @@
 #include "base/json_scan.h"
 #include "storage/object.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 enum { ANSWERS = 8 };
@@ -426,14 +427,19 @@ int lookup_name(void *context, const struct name *name, struct value *out,
     }
 }
 
-bool lookup_is_removed(const struct lookup *lookup, const char *path)
+int lookup_removes(const struct lookup *lookup, struct str directory, struct str name)
 {
-    if (!lookup->removed || !lookup->removed->count)
-        return false;
-    char *real = realpath(path, NULL);
+    struct buf path = BUF_INIT;
+    if (!lookup->removed)
+        return 0;
+    buf_str(&path, directory);
+    buf_path(&path, name);
+    char *real = path.failed ? NULL : realpath(path.data, NULL);
+    bool nomem = path.failed || (!real && errno == ENOMEM);
     bool is = real && map_get(lookup->removed, str_of(real)) != MAP_NONE;
     free(real);
-    return is;
+    buf_release(&path);
+    return nomem ? CAIRN_ENOMEM : is;
 }
 
 struct scope lookup_scope(const struct asker *asker)

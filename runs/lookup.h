@@ -54,8 +54,9 @@ int lookup_result(struct lookup *lookup, uint32_t task, const struct result **ou
 /* The task's state names another result by now. */
 void lookup_forget(struct lookup *lookup, uint32_t task);
 
-/* Whether the file is to be removed before anything runs. */
-bool lookup_is_removed(const struct lookup *lookup, const char *path);
+/* Whether the file, named from the directory on, is to be removed before anything runs:
+ * 1 or 0; CAIRN_ENOMEM. */
+int lookup_removes(const struct lookup *lookup, struct str directory, struct str name);
 
 /* Whose expression it is; the context of lookup_name. */
 struct asker {

@@ -408,11 +408,12 @@ static void set_path(struct buf *path, struct str directory, struct str name)
     buf_path(path, name);
 }
 
-/* A run removes it before the task starts. */
-static bool is_removed(const struct scope *scope, const char *path)
+/* 1: a run removes it before the task starts; 0; CAIRN_ENOMEM. */
+static int is_removed(const struct files *f, struct str name)
 {
+    const struct scope *scope = f->scope;
     const struct asker *asker = scope->lookup == lookup_name ? scope->context : NULL;
-    return asker && lookup_is_removed(asker->lookup, path);
+    return asker ? lookup_removes(asker->lookup, buf_view(&f->directory), name) : 0;
 }
 
 static bool is_glob(struct str name)
@@ -440,12 +441,11 @@ static int match_pattern(struct files *f, struct cairn_error *error)
                             &f->arena, &f->found, error);
     uint32_t n = 0;
     for (uint32_t i = 0; i < f->found.n && !rc; i++) {
-        struct buf path = BUF_INIT;
-        set_path(&path, buf_view(&f->directory), f->found.names[i]);
-        rc = buf_check(&path, error);
-        if (!rc && !is_removed(f->scope, path.data))
+        int is = is_removed(f, f->found.names[i]);
+        if (is < 0)
+            rc = error_nomem(error);
+        else if (!is)
             f->found.names[n++] = f->found.names[i];
-        buf_release(&path);
     }
     f->found.n = n;
     if (!rc && !f->found.n && !f->unmatched.size)

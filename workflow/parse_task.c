@@ -582,13 +582,13 @@ static int settle_reuse(const struct parser *p, struct task_def *def,
         def->reuse = p->in->reuse;
         def->reuse_ms = def->n_outputs ? p->in->reuse_ms : 0;
     }
-    if (def->reuse && key && def->reuse_ms && !def->n_outputs &&
-        task_def_may_reuse(def))
+    bool may = task_def_may_reuse(def);
+    if (may && def->reuse_ms && !def->n_outputs)
         return diagnose(&p->diagnostic, key->at,
                         "`reuse` of task `%.*s` has nothing to keep: it has no "
                         "`outputs`; `reuse: true` needs none",
                         SHOWN(def->id));
-    if (!def->reuse || task_def_may_reuse(def))
+    if (!def->reuse || may)
         return 0;
     def->reuse = false;
     def->reuse_ms = 0;

@@ -169,8 +169,7 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     int64_t reuse_ms; /* with `reuse`: for so long after the last run that made or used
                          its outputs copies of them are kept, and put back where they
                          are gone or changed; 0: none are */
-    uint32_t
-        memory_mib; /* so much of the run's memory it takes while it runs; 0: none */
+    uint32_t memory_mib; /* that it takes of the run's memory while it runs */
     /* Of `run`: what its text, and `fallback`, have as "$@"; NULL-terminated.
      * "${{ tasks.X.files }}" is as many arguments as there are files. */
     const char *const *args;
