@@ -252,7 +252,7 @@ static bool is_plain(const struct engine *e, const struct definition *with,
                      const struct task_def *def)
 {
     bool plain = !task_def_is_service(def) && !def->reuse && !def->cutoff &&
-                 def->memory <= progress_memory(e) &&
+                 def->memory <= e->progress.sched.memory &&
                  (e->shares.open || !task_def_shares_pools(with, def)) &&
                  (e->jobs.weighted || def->slots <= 1) &&
                  (e->jobs.runner_open || def->kind == TASK_EXTERNAL);

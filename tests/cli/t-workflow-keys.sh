@@ -172,8 +172,11 @@ tasks: {a: {run: "sh ./meet a b", pool: p}, b: {run: "sh ./meet b a", pool: p}}'
     'exit 0 together together' 'jobs: 2
 pools: {p: {slots: 2}}
 tasks: {a: {run: "sh ./meet a b", pool: p}, b: {run: "sh ./meet b a", pool: p}}'
-# Another run in the task, which has the place of its pool.
-printf 'name: inner\npools: {p: {slots: 1, scope: store}}\ntasks: {i: {pool: p, run: "echo inner >>log"}}\n' >inner.yaml
+# Another run beside the task that has the place of its pool.
+printf 'name: other\npools: {p: {slots: 1, scope: store}}\ntasks: {i: {pool: p, run: "echo other >>log"}}\n' >other.yaml
+# shellcheck disable=SC2016
+beside='cp "$top/other.yaml" .
+{ wait_for 60 test -e held; cairn run other.yaml -q; } & go; wait'
 holder() {
     # shellcheck disable=SC2016
     printf 'pools: {p: %s}
@@ -181,17 +184,16 @@ tasks:
   a:
     pool: p
     run: |
-      cairn run inner.yaml -q & inner=$!
+      touch held
       until test -e log || cairn status --waiting 2>&1 | grep -q "held by"; do sleep 0.05; done
-      test -e log || { echo waits >>log; kill $inner; }
-      wait $inner || :' "$1"
+      test -e log || echo waits >>log' "$1"
 }
-key pool_limit.scope 'cp "$top/inner.yaml" .; go' \
-    'exit 0 inner' "$(holder '{slots: 1, scope: run}')" \
-    'exit 0 waits' "$(holder '{slots: 1, scope: store}')"
-default pool_limit.scope 'cp "$top/inner.yaml" .; go' \
-    'exit 0 inner' "$(holder '{slots: 1}')" \
-    'exit 0 waits' "$(holder '{slots: 1, scope: store}')"
+key pool_limit.scope "$beside" \
+    'exit 0 other' "$(holder '{slots: 1, scope: run}')" \
+    'exit 0 waits other' "$(holder '{slots: 1, scope: store}')"
+default pool_limit.scope "$beside" \
+    'exit 0 other' "$(holder '{slots: 1}')" \
+    'exit 0 waits other' "$(holder '{slots: 1, scope: store}')"
 weighs='{a: {run: "sh ./meet a b", memory: 600M}, b: {run: "sh ./meet b a", memory: 600M}}'
 key memory go \
     'exit 0 alone alone' "jobs: 2
