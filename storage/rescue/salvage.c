@@ -10,12 +10,17 @@
 enum { SCHEMA_TABLE = SALVAGE_TABLES }; /* the table of tables, beside the others */
 
 /* Kinds of columns: i integer, b blob, t text; capitals may be NULL. `least` is the
- * number of columns before later versions added some. The row id stands in the first
- * column, and in the row itself there is NULL, where `rowid` is set. */
+ * number of columns before later versions added some. */
+enum salvage_tree {
+    KEYED,  /* WITHOUT ROWID: on pages of an index */
+    HAS_ID, /* the first column is the row id, and NULL in the row itself */
+    NO_ID,  /* of a table, too, without such a column */
+    EITHER  /* KEYED before version 8, then NO_ID */
+};
 struct salvage_shape {
     const char *name, *columns;
     int least;
-    bool rowid;
+    enum salvage_tree tree;
 };
 
 struct salvage_cell {
@@ -90,25 +95,25 @@ int salvage_blobs(struct salvage *salvage, const struct salvage_blob *wanted,
  * Every number from the file is bounded before it is used. */
 
 static const struct salvage_shape salvage_shapes[SALVAGE_TABLES + 1] = {
-    [SALVAGE_META] = {"meta", "ttB", 2, false},
-    [SALVAGE_WORKFLOW] = {"workflow", "it", 2, true},
-    [SALVAGE_RUN] = {"run", "iibbtibiiiiiiiittiib", 20, true},
-    [SALVAGE_RUN_GRAPH] = {"run_graph", "iibB", 3, false},
-    [SALVAGE_OBJECT] = {"object", "ibiibI", 5, true},
-    [SALVAGE_CHECKPOINT] = {"checkpoint", "iiiIiibb", 8, true},
-    [SALVAGE_TOMBSTONE] = {"tombstone", "iiiiiiBbiBB", 9, true},
-    [SALVAGE_QUARANTINE] = {"quarantine", "iit", 3, true},
-    [SALVAGE_ATTEMPT] = {"attempt", "iiiiiIIIIIIIIIIIIBBBTIIIB", 21, false},
-    [SALVAGE_COMMAND] = {"command", "iiiiiIIIBB", 5, true},
-    [SALVAGE_CLAIM] = {"claim", "iiitttiiib", 10, false},
-    [SALVAGE_EVENT] = {"event", "iiiiiIIIBB", 9, false},
-    [SALVAGE_SESSION] = {"session", "itiitiibbb", 10, true},
-    [SALVAGE_BRANCH] = {"branch", "iitiiitb", 8, true},
-    [SALVAGE_ITEM] = {"item", "iiibb", 5, false},
-    [SALVAGE_SESSION_LOG] = {"session_log", "iiiiiiibbb", 10, false},
-    [SALVAGE_ANNOTATION] = {"annotation", "iiiiitb", 7, false},
-    [SALVAGE_MESSAGE] = {"message", "iiiiiiiiiiiiiittbbbbb", 21, false},
-    [SCHEMA_TABLE] = {"sqlite_schema", "tttIT", 5, false},
+    [SALVAGE_META] = {"meta", "ttB", 2, KEYED},
+    [SALVAGE_WORKFLOW] = {"workflow", "it", 2, HAS_ID},
+    [SALVAGE_RUN] = {"run", "iibbtibiiiiiiiittiib", 20, HAS_ID},
+    [SALVAGE_RUN_GRAPH] = {"run_graph", "iibB", 3, KEYED},
+    [SALVAGE_OBJECT] = {"object", "ibiibI", 5, HAS_ID},
+    [SALVAGE_CHECKPOINT] = {"checkpoint", "iiiIiibb", 8, HAS_ID},
+    [SALVAGE_TOMBSTONE] = {"tombstone", "iiiiiiBbiBB", 9, HAS_ID},
+    [SALVAGE_QUARANTINE] = {"quarantine", "iit", 3, HAS_ID},
+    [SALVAGE_ATTEMPT] = {"attempt", "iiiiiIIIIIIIIIIIIBBBTIIIB", 21, KEYED},
+    [SALVAGE_COMMAND] = {"command", "iiiiiIIIBB", 5, HAS_ID},
+    [SALVAGE_CLAIM] = {"claim", "iiitttiiib", 10, KEYED},
+    [SALVAGE_EVENT] = {"event", "iiiiiIIIBB", 9, KEYED},
+    [SALVAGE_SESSION] = {"session", "itiitiibbb", 10, HAS_ID},
+    [SALVAGE_BRANCH] = {"branch", "iitiiitb", 8, HAS_ID},
+    [SALVAGE_ITEM] = {"item", "iiibb", 5, EITHER},
+    [SALVAGE_SESSION_LOG] = {"session_log", "iiiiiiibbb", 10, EITHER},
+    [SALVAGE_ANNOTATION] = {"annotation", "iiiiitb", 7, KEYED},
+    [SALVAGE_MESSAGE] = {"message", "iiiiiiiiiiiiiittbbbbb", 21, EITHER},
+    [SCHEMA_TABLE] = {"sqlite_schema", "tttIT", 5, NO_ID},
 };
 
 const char *salvage_name(enum salvage_table table)
@@ -207,7 +212,7 @@ static bool salvage_read_row(const struct salvage_shape *shape,
         if (used == 0 || !read_value(type, &body, end, &row->values[n]))
             return false;
         types += used;
-        if (n == 0 && shape->rowid) {
+        if (n == 0 && shape->tree == HAS_ID) {
             if (row->values[0].kind != SQL_VALUE_NULL)
                 return false;
             row->values[0] = value_u64(cell->rowid);
@@ -359,6 +364,12 @@ static void begin_page(struct salvage *s)
     s->left = 2 * (size_t)s->pages->n * s->pages->page_size;
 }
 
+/* Whether a page of the tree of a table, or of an index, can have its rows. */
+static bool can_be_on(const struct salvage_shape *shape, bool of_table)
+{
+    return shape->tree == EITHER || of_table == (shape->tree != KEYED);
+}
+
 /* Calls for whatever could be a row of the table, wherever it begins. */
 static int scan_page(struct salvage *s, uint32_t number, enum salvage_table table,
                      salvage_fn *each, void *context)
@@ -368,13 +379,15 @@ static int scan_page(struct salvage *s, uint32_t number, enum salvage_table tabl
     const uint8_t *page = pages_at(s->pages, number);
     int rc = 0;
     begin_page(s);
-    for (size_t at = 8; page && at + 4 <= s->pages->usable && rc == 0; at++) {
-        struct salvage_row row = {.table = table, .scanned = true};
-        struct salvage_cell cell = {0};
-        if (salvage_read_cell(s, page, at, shape->rowid, &cell) &&
-            salvage_read_row(shape, &cell, &row))
-            rc = each(context, &row);
-    }
+    for (size_t at = 8; page && at + 4 <= s->pages->usable && rc == 0; at++)
+        for (int of_table = 0; of_table < 2 && rc == 0; of_table++) {
+            struct salvage_row row = {.table = table, .scanned = true};
+            struct salvage_cell cell = {0};
+            if (can_be_on(shape, of_table) &&
+                salvage_read_cell(s, page, at, of_table, &cell) &&
+                salvage_read_row(shape, &cell, &row))
+                rc = each(context, &row);
+        }
     return rc;
 }
 
@@ -396,8 +409,8 @@ static int visit_page(struct visit *visit, uint32_t number)
     if (!open_page(pages, number, &leaf))
         return 0;
     uint8_t kind = leaf.page[leaf.start];
-    bool of_table = shape->rowid || visit->table == SCHEMA_TABLE;
-    if (kind == TABLE_INTERIOR || of_table != (kind == TABLE_LEAF))
+    bool of_table = kind == TABLE_LEAF;
+    if (kind == TABLE_INTERIOR || !can_be_on(shape, of_table))
         return 0;
     int rc = 0;
     begin_page(visit->salvage);
@@ -574,7 +587,7 @@ static bool is_misplaced(struct salvage *s, uint32_t page)
     if (kind == TABLE_LEAF)
         return !has_row(s, page, SCHEMA_TABLE);
     for (int i = 0; i < SALVAGE_TABLES; i++)
-        if (!salvage_shapes[i].rowid && has_row(s, page, i))
+        if (can_be_on(&salvage_shapes[i], false) && has_row(s, page, i))
             return true;
     return false;
 }

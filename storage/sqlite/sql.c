@@ -418,8 +418,10 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_DELETE_SESSION] = "DELETE FROM session WHERE session = ?1",
     [SQL_DELETE_ITEMS] = "DELETE FROM item WHERE session = ?1",
     [SQL_BRANCH_SUMS] = "SELECT sum FROM branch",
-    [SQL_PUT_ITEM] = "INSERT OR REPLACE INTO item(session, kind, n, body, sum) "
-                     "VALUES(?1, ?2, ?3, ?4, ?5)",
+    /* The row keeps its place. */
+    [SQL_PUT_ITEM] = "INSERT INTO item(session, kind, n, body, sum) "
+                     "VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT(session, kind, n) "
+                     "DO UPDATE SET body = excluded.body, sum = excluded.sum",
     [SQL_DROP_ITEM] = "DELETE FROM item WHERE session = ?1 AND kind = ?2 AND n = ?3",
     /* It goes on with the next session: see rows_checked_int.h. */
     [SQL_EACH_ITEM] = ITEM_COLUMNS "WHERE session >= ?1 ORDER BY session, kind, n",
