@@ -96,6 +96,21 @@ int os_write_all(int fd, struct str content)
     return 0;
 }
 
+int os_write_at(int fd, struct str content, uint64_t at)
+{
+    while (content.len > 0) {
+        ssize_t n = pwrite(fd, content.ptr, content.len, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n ? errno : EIO;
+        content.ptr += n;
+        content.len -= (size_t)n;
+        at += (uint64_t)n;
+    }
+    return 0;
+}
+
 /* 0 or an errno. The descriptor is closed in any case. */
 static int fill(int fd, mode_t mode, struct str content, bool sync)
 {

@@ -18,6 +18,8 @@ int os_sync_dir(const char *path, struct cairn_error *error);
 /* All of the bytes to a descriptor that blocks, whatever a signal interrupts: 0 or an
  * errno, after which some of them may have been written. */
 int os_write_all(int fd, struct str content);
+/* The same from that place of the file on, wherever the descriptor is. */
+int os_write_at(int fd, struct str content, uint64_t at);
 /* Replaces `path` atomically and durably: temporary file beside it, write, fsync,
  * rename, fsync of the directory; every step is checked. */
 int os_write_file(const char *path, mode_t mode, struct str content,

@@ -337,6 +337,8 @@ static int open_stage(struct putting *p, uint64_t run, uint32_t task)
                : error_sys(p->error, errno, "opening %s", p->path.data);
 }
 
+enum { PUT_THREADS_MOST = 4 };
+
 static int write_all(struct putting *p, const struct digest *snapshot)
 {
     struct arena arena = ARENA_INIT;
@@ -348,6 +350,7 @@ static int write_all(struct putting *p, const struct digest *snapshot)
         return rc;
     rc = restore_open(&r, p->store, p->path.data, NULL, &head.root, NULL, p->error);
     r.scratch = true;
+    r.threads = PUT_THREADS_MOST;
     r.like = p->files->root.ptr;
     r.stop = p->stop;
     rc = rc ?: restore_prepare(&r, false) ?: restore_apply(&r);
@@ -475,6 +478,15 @@ static int move_all(struct putting *p)
     return rc;
 }
 
+/* NULL: it lies in a directory that was moved. */
+static const struct moved *moved_as(const struct putting *p, struct str path)
+{
+    const struct str *names = p->files->names;
+    const struct str *found =
+        bsearch(&path, names, p->files->n_names, sizeof *names, str_order);
+    return found ? &p->moved[found - names] : NULL;
+}
+
 /* What is there now has the sign of what was put there, or somebody has written it
  * since: then its times say so. */
 static int note_signs(struct putting *p)
@@ -491,10 +503,10 @@ static int note_signs(struct putting *p)
         output->inode = st.st_ino;
         output->ctime_ns = output->changed_ns = timespec_ns(&st.st_ctim);
         bool same = S_ISREG(st.st_mode) && (uint64_t)st.st_size == output->size;
-        for (size_t k = 0; k < f->n_names; k++)
-            if (str_equal(f->names[k], f->paths[i]))
-                same = same && st.st_ino == p->moved[k].st.st_ino &&
-                       timespec_ns(&st.st_mtim) == timespec_ns(&p->moved[k].st.st_mtim);
+        const struct moved *moved = moved_as(p, f->paths[i]);
+        if (moved)
+            same = same && st.st_ino == moved->st.st_ino &&
+                   timespec_ns(&st.st_mtim) == timespec_ns(&moved->st.st_mtim);
         output->mtime_ns = timespec_ns(&st.st_mtim);
         if (!same)
             return error_set(p->error, CAIRN_EIO,

@@ -461,15 +461,34 @@ int snapshot_find(struct cairn_store *store, const struct digest *root, struct s
     return 1;
 }
 
-static int give_object(struct cairn_store *store, const struct digest *digest,
-                       struct buf *content, snapshot_part_fn *part, void *context,
-                       struct cairn_error *error)
+static int get_content(struct cairn_store *store, const struct digest *digest,
+                       struct buf *content, struct cairn_error *error)
 {
     buf_clear(content);
     int rc = store_get_object(store, digest, content, error);
     if (rc == CAIRN_ENOTFOUND)
         rc = snapshot_missing(store, digest, "the content of a file", error);
-    return rc ?: part(context, buf_view(content));
+    return rc;
+}
+
+int snapshot_chunk(struct cairn_store *store, const struct chunk_list *list, size_t i,
+                   struct buf *content, struct cairn_error *error)
+{
+    struct digest chunk;
+    assert(i < list->n);
+    memcpy(chunk.bytes, list->digests.ptr + i * DIGEST_SIZE, DIGEST_SIZE);
+    int rc = get_content(store, &chunk, content, error);
+    if (!rc && content->size != list->sizes[i])
+        rc = error_set(error, CAIRN_EDAMAGED, "a chunk of a file is not its size");
+    return rc;
+}
+
+static int give_object(struct cairn_store *store, const struct digest *digest,
+                       struct buf *content, snapshot_part_fn *part, void *context,
+                       struct cairn_error *error)
+{
+    return get_content(store, digest, content, error)
+               ?: part(context, buf_view(content));
 }
 
 static int give_chunks(struct cairn_store *store, const struct tree_entry *file,
@@ -481,13 +500,9 @@ static int give_chunks(struct cairn_store *store, const struct tree_entry *file,
     int rc = snapshot_read_chunks(store, &file->digest, &arena, &list, error);
     if (!rc && list.size != file->size)
         rc = error_set(error, CAIRN_EDAMAGED, "the chunks of a file are not its size");
-    for (size_t i = 0; !rc && i < list.n; i++) {
-        struct digest chunk;
-        memcpy(chunk.bytes, list.digests.ptr + i * DIGEST_SIZE, DIGEST_SIZE);
-        rc = give_object(store, &chunk, content, part, context, error);
-        if (!rc && content->size != list.sizes[i])
-            rc = error_set(error, CAIRN_EDAMAGED, "a chunk of a file is not its size");
-    }
+    for (size_t i = 0; !rc && i < list.n; i++)
+        rc = snapshot_chunk(store, &list, i, content, error)
+                 ?: part(context, buf_view(content));
     arena_release(&arena);
     return rc;
 }

@@ -11,21 +11,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* ==== What was in the place ==== */
-
-/* The staged name of a change. */
-static const char *staged_name(char out[24], size_t change)
-{
-    snprintf(out, 24, "%zu", change);
-    return out;
-}
 
 /* ---- Is it what it should be? ---- */
 
@@ -243,7 +234,7 @@ static int old_dispose(struct restore *r, size_t i)
     struct restore_change *change = &r->changes[i];
     const char *others = r->again ? "was changed since by another session, too" : NULL;
     assert(r->changes);
-    staged_name(name, i);
+    restore_staged_name(name, i);
     if (fstatat(r->stage, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? 0
                                : place_error(r, errno, change->path,
@@ -282,8 +273,8 @@ static int dispose_name(struct restore *r, const char *name, bool begun)
         int rc = old_dispose(r, (size_t)change);
         if (rc || r->fd < 0)
             return rc;
-        if (renameat(r->stage, name, r->stage, staged_name(staged, (size_t)change)) !=
-            0)
+        if (renameat(r->stage, name, r->stage,
+                     restore_staged_name(staged, (size_t)change)) != 0)
             return place_error(r, errno, r->changes[change].path, "continuing with");
     }
     return old_dispose(r, (size_t)change);
@@ -306,105 +297,6 @@ static int old_dispose_all(struct restore *r, bool begun)
         if (strcmp(found->d_name, ".") != 0 && strcmp(found->d_name, "..") != 0)
             rc = dispose_name(r, found->d_name, begun);
     closedir(dir);
-    return rc;
-}
-
-/* ==== Blocks of files that are there ==== */
-
-/* Files that share their blocks with others, where the file system can (btrfs, XFS). */
-
-static void clone_end(struct restore *restore)
-{
-    if (restore->like_fd >= 0)
-        close(restore->like_fd);
-    restore->like_fd = -1;
-    restore->like = NULL;
-}
-
-static int open_like(struct restore *restore, struct str path, uint64_t size)
-{
-    struct restore like = {.fd = restore->like_fd};
-    struct stat st;
-    const char *name;
-    like.parent.fd = -1;
-    int parent = place_parent(&like, path, &name);
-    int fd = parent < 0
-                 ? -1
-                 : openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    place_forget(&like);
-    buf_release(&like.parent.path);
-    if (fd >= 0 &&
-        (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != size)) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-struct comparing {
-    int fd;
-    off_t at;
-    char *room; /* [TREE_CHUNK_MOST] */
-    bool same;
-};
-
-/* The other file may be written to while it is cloned. */
-static int compare_part(void *context, struct str part)
-{
-    struct comparing *c = context;
-    while (part.len) {
-        size_t most = part.len < TREE_CHUNK_MOST ? part.len : TREE_CHUNK_MOST;
-        ssize_t n = pread(c->fd, c->room, most, c->at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        c->same = n > 0 && memcmp(c->room, part.ptr, (size_t)n) == 0;
-        if (!c->same)
-            return 1;
-        c->at += n;
-        part = (struct str){part.ptr + n, part.len - (size_t)n};
-    }
-    return 0;
-}
-
-static int copy_has_content(struct restore *restore, const struct tree_entry *entry,
-                            int fd, bool *same)
-{
-    struct comparing c = {.fd = fd, .room = malloc(TREE_CHUNK_MOST), .same = true};
-    if (!c.room)
-        return error_nomem(restore->error);
-    int rc = snapshot_content(restore->store, entry, compare_part, &c, restore->error);
-    free(c.room);
-    *same = !rc && c.same;
-    return rc < 0 ? rc : 0;
-}
-
-/* Where the file system can, the empty file `fd` becomes a clone of the file of that
- * path in restore->like, if that has the very content of the entry, which is compared.
- * *cloned: it is one; else it is empty still. */
-static int clone_like(struct restore *restore, const struct tree_entry *entry,
-                      struct str path, int fd, bool *cloned)
-{
-    *cloned = false;
-    if (!restore->like || !entry->size)
-        return 0;
-    if (restore->like_fd < 0)
-        restore->like_fd =
-            open(restore->like, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (restore->like_fd < 0)
-        restore->like = NULL;
-    int like = restore->like ? open_like(restore, path, entry->size) : -1;
-    if (like < 0)
-        return 0;
-    int sys = ioctl(fd, FICLONE, like) == 0 ? 0 : errno;
-    close(like);
-    if (sys == EOPNOTSUPP || sys == EXDEV || sys == ENOTTY || sys == ENOSYS)
-        clone_end(restore); /* nor does it work for the others */
-    if (sys)
-        return 0;
-    int rc = copy_has_content(restore, entry, fd, cloned);
-    if (!rc && !*cloned && ftruncate(fd, 0) != 0)
-        rc = error_sys(restore->error, errno, "writing %s", path.ptr);
-    restore->counts.cloned += *cloned;
     return rc;
 }
 
@@ -448,9 +340,8 @@ static int open_stage(struct restore *r)
 {
     struct stat root, store = {.st_uid = geteuid()}, stage;
     const char *dir = cairn_store_path(r->store);
-    bool near = !r->scratch &&
-                (r->fd < 0 || (fstat(r->fd, &root) == 0 && stat(dir, &store) == 0 &&
-                               root.st_dev == store.st_dev));
+    bool near = r->fd < 0 || (fstat(r->fd, &root) == 0 && stat(dir, &store) == 0 &&
+                              root.st_dev == store.st_dev);
     if (near)
         buf_format(&r->stage_path, "%s/%s", dir, r->stage_name);
     else
@@ -471,109 +362,6 @@ static int open_stage(struct restore *r)
         "%s, where the files of a restore are to be written first, belongs "
         "to another user (uid %ld): remove it, or have it removed",
         r->stage_path.data, (long)stage.st_uid);
-}
-
-struct writing {
-    struct restore *restore;
-    int fd;
-    uint64_t size;
-    bool resize; /* it may end elsewhere: a hole is last, or it is a clone */
-};
-
-static bool is_zero(const char *bytes, size_t n)
-{
-    return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
-}
-
-/* Blocks of zeros become holes. */
-static int write_part(void *context, struct str part)
-{
-    enum { BLOCK = 4096 };
-    struct writing *w = context;
-    const _Atomic uint32_t *stop = w->restore->stop;
-    if (stop && atomic_load(stop))
-        return error_set(w->restore->error, CAIRN_ESTOPPED,
-                         "stopped while writing in %s", w->restore->stage_path.data);
-    while (part.len) {
-        size_t n = part.len < BLOCK ? part.len : BLOCK;
-        bool hole = is_zero(part.ptr, n);
-        while (!hole && n < part.len && n < 64 * BLOCK &&
-               !is_zero(part.ptr + n, part.len - n < BLOCK ? part.len - n : BLOCK))
-            n += part.len - n < BLOCK ? part.len - n : BLOCK;
-        int sys = hole ? 0 : os_write_all(w->fd, (struct str){part.ptr, n});
-        if (hole && lseek(w->fd, (off_t)n, SEEK_CUR) < 0)
-            sys = errno;
-        if (sys)
-            return error_sys(w->restore->error, sys, "writing in %s",
-                             w->restore->stage_path.data);
-        w->resize = hole;
-        w->size += n;
-        part = (struct str){part.ptr + n, part.len - n};
-    }
-    return 0;
-}
-
-static struct timespec time_of(int64_t ns)
-{
-    int64_t s = ns / 1000000000, rest = ns % 1000000000;
-    return rest < 0 ? (struct timespec){s - 1, rest + 1000000000}
-                    : (struct timespec){s, rest};
-}
-
-static int set_times(int fd, int64_t mtime_ns)
-{
-    struct timespec times[] = {{0, UTIME_OMIT}, time_of(mtime_ns)};
-    return futimens(fd, times);
-}
-
-/* One that an earlier restore has left is in the way. */
-static int create_file(const struct restore *r, const char *name)
-{
-    int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
-    int fd = openat(r->stage, name, flags, 0600);
-    if (fd < 0 && errno == EEXIST && unlinkat(r->stage, name, 0) == 0)
-        fd = openat(r->stage, name, flags, 0600);
-    return fd;
-}
-
-static const char unfinished[] = "new";
-
-/* Under another name until it is whole: what is found under that of a change is a file
- * that was in its place, or all of the one that is to come there. */
-static int stage_file(struct restore *r, const char *name, struct str path,
-                      const struct tree_entry *entry)
-{
-    struct writing w = {.restore = r, .fd = create_file(r, unfinished)};
-    if (w.fd < 0)
-        return error_sys(r->error, errno, "writing in %s", r->stage_path.data);
-    int rc = clone_like(r, entry, path, w.fd, &w.resize);
-    if (!rc && w.resize)
-        w.size = entry->size;
-    else if (!rc)
-        rc = snapshot_content(r->store, entry, write_part, &w, r->error);
-    if (rc == CAIRN_EDAMAGED)
-        error_context(r->error, "%.200s", path.ptr);
-    if (!rc &&
-        ((w.resize && ftruncate(w.fd, (off_t)w.size) != 0) ||
-         fchmod(w.fd, entry->mode) != 0 || set_times(w.fd, entry->mtime_ns) != 0))
-        rc = error_sys(r->error, errno, "writing in %s", r->stage_path.data);
-    if (close(w.fd) != 0 && !rc)
-        rc = error_sys(r->error, errno, "writing in %s", r->stage_path.data);
-    if (!rc && renameat(r->stage, unfinished, r->stage, name) != 0)
-        rc = error_sys(r->error, errno, "writing in %s", r->stage_path.data);
-    if (rc)
-        (void)unlinkat(r->stage, unfinished, 0);
-    return rc;
-}
-
-static int stage_link(struct restore *r, const char *name,
-                      const struct tree_entry *entry)
-{
-    char target[TREE_TARGET_BYTES + 1];
-    snprintf(target, sizeof target, "%.*s", (int)entry->target.len, entry->target.ptr);
-    if (symlinkat(target, r->stage, name) != 0)
-        return error_sys(r->error, errno, "making a link in %s", r->stage_path.data);
-    return 0;
 }
 
 /* The content is another one than before. */
@@ -602,18 +390,6 @@ static bool needs_content(struct restore *r, const struct restore_change *change
         return false;
     return has_content(change) ||
            (tree_is_file(&change->after) && has_other_names(r, change));
-}
-
-static int stage_change(struct restore *r, size_t i)
-{
-    const struct restore_change *change = &r->changes[i];
-    char name[24];
-    if (!change->staged)
-        return 0;
-    staged_name(name, i);
-    return change->after.kind == TREE_LINK
-               ? stage_link(r, name, &change->after)
-               : stage_file(r, name, change->path, &change->after);
 }
 
 /* ---- What is refused ---- */
@@ -756,6 +532,41 @@ int restore_check_before(struct restore *r)
     return rc;
 }
 
+static int make_directory(struct restore *r, const struct restore_change *change,
+                          int parent, const char *name)
+{
+    struct stat st;
+    if (mkdirat(parent, name, 0700) == 0)
+        return 0;
+    if (errno != EEXIST || fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return place_error(r, errno, change->path, "making the directory");
+    if (S_ISDIR(st.st_mode))
+        return 0;
+    int rc = old_keep(r, parent, name, change->path);
+    if (!rc && mkdirat(parent, name, 0700) != 0)
+        rc = place_error(r, errno, change->path, "making the directory");
+    return rc;
+}
+
+/* In a directory that is thrown away: what comes into them is written there. */
+static int make_directories(struct restore *r)
+{
+    const char *name;
+    int rc = 0;
+    assert(!r->again);
+    for (size_t i = 0; i < r->n && !rc; i++) {
+        const struct restore_change *change = &r->changes[i];
+        if (!is_directory(&change->after))
+            continue;
+        int parent = place_parent(r, change->path, &name);
+        rc = parent < 0
+                 ? place_error(r, errno, change->path, "opening the directory of")
+                 : make_directory(r, change, parent, name);
+    }
+    place_forget(r);
+    return rc;
+}
+
 int restore_prepare(struct restore *r, bool again)
 {
     struct statx root;
@@ -767,13 +578,10 @@ int restore_prepare(struct restore *r, bool again)
     if (!rc && !again)
         rc = restore_check_replaced(r);
     place_forget(r); /* what is missing will be made */
-    if (!rc && r->n)
-        rc = open_stage(r);
-    if (!rc && r->n)
-        rc = old_dispose_all(r, again);
-    for (size_t i = 0; i < r->n && !rc; i++)
-        rc = stage_change(r, i);
-    return rc;
+    if (rc || !r->n)
+        return rc;
+    rc = r->scratch ? make_directories(r) : open_stage(r) ?: old_dispose_all(r, again);
+    return rc ?: restore_stage_all(r);
 }
 
 /* ---- Into place ---- */
@@ -853,26 +661,10 @@ static int remove_old(struct restore *r, size_t i)
         return remove_directory(r, change, parent, name);
     if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
         return 0; /* the directory that comes there, or somebody's */
-    int sys = place_move(parent, name, r->stage, staged_name(staged, i));
+    int sys = place_move(parent, name, r->stage, restore_staged_name(staged, i));
     if (sys == ENOENT)
         return 0;
     return sys ? place_error(r, sys, change->path, "removing") : old_dispose(r, i);
-}
-
-static int make_directory(struct restore *r, const struct restore_change *change,
-                          int parent, const char *name)
-{
-    struct stat st;
-    if (mkdirat(parent, name, 0700) == 0)
-        return 0;
-    if (errno != EEXIST || fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return place_error(r, errno, change->path, "making the directory");
-    if (S_ISDIR(st.st_mode))
-        return 0;
-    int rc = old_keep(r, parent, name, change->path);
-    if (!rc && mkdirat(parent, name, 0700) != 0)
-        rc = place_error(r, errno, change->path, "making the directory");
-    return rc;
 }
 
 /* Of what is opened, also where its mode lets nobody open it. 0 or an errno. */
@@ -901,7 +693,7 @@ static int set_metadata(struct restore *r, const struct restore_change *change,
                         int parent, const char *name)
 {
     const struct tree_entry *after = &change->after;
-    struct timespec times[] = {{0, UTIME_OMIT}, time_of(after->mtime_ns)};
+    struct timespec times[] = {{0, UTIME_OMIT}, restore_time(after->mtime_ns)};
     struct stat st;
     int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
@@ -934,7 +726,7 @@ static int put_new(struct restore *r, size_t i)
         return set_metadata(r, change, parent, name);
     if (r->back)
         old_forget_kept(r, change);
-    staged_name(staged, i);
+    restore_staged_name(staged, i);
     int sys = change->before.kind ? EEXIST : place_move(r->stage, staged, parent, name);
     if (sys == EEXIST) {
         sys = place_exchange(r, staged, parent, name);
@@ -1002,7 +794,7 @@ static int apply_all(struct restore *r)
     for (size_t i = r->n; i > 0 && !rc; i--)
         rc = remove_old(r, i - 1);
     place_forget(r);
-    for (size_t i = 0; i < r->n && !rc; i++)
+    for (size_t i = 0; i < r->n && !rc && !r->scratch; i++)
         rc = put_new(r, i);
     for (size_t i = r->n; i > 0 && !rc; i--)
         rc = finish_directory(r, &r->changes[i - 1]);
@@ -1033,7 +825,7 @@ static void empty_stage(struct restore *r)
         return;
     for (size_t i = 0; i < r->n; i++)
         if (r->changes[i].staged)
-            (void)unlinkat(r->stage, staged_name(name, i), 0);
+            (void)unlinkat(r->stage, restore_staged_name(name, i), 0);
     (void)rmdir(r->stage_path.data);
 }
 
@@ -1046,7 +838,7 @@ void restore_close(struct restore *r)
         close(r->stage);
     if (r->fd >= 0)
         close(r->fd);
-    clone_end(r);
+    restore_forget_like(r);
     buf_release(&r->stage_path);
     buf_release(&r->parent.path);
     arena_release(&r->arena);
@@ -1069,7 +861,6 @@ void restore_clear_stage(const char *path)
     r.stage = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (r.stage < 0)
         return;
-    (void)unlinkat(r.stage, unfinished, 0);
     (void)old_dispose_all(&r, false);
     close(r.stage);
     (void)rmdir(path);

@@ -158,6 +158,10 @@ typedef int snapshot_part_fn(void *context, struct str part);
 int snapshot_content(struct cairn_store *store, const struct tree_entry *file,
                      snapshot_part_fn *part, void *context, struct cairn_error *error);
 
+/* One chunk of a list, verified, in place of what *content has. */
+int snapshot_chunk(struct cairn_store *store, const struct chunk_list *list, size_t i,
+                   struct buf *content, struct cairn_error *error);
+
 /* ---- Comparing ---- */
 
 /* What differs between two trees, a directory before what is in it, by ascending bytes
