@@ -578,7 +578,8 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
         return;
     }
     uint16_t risk =
-        reason == CAIRN_REASON_FAILED && !v->changed && reads_the_same(j, v->task)
+        reason == CAIRN_REASON_FAILED && !v->changed &&
+                (reads_the_same(j, v->task) || v->anew) /* what it reads is made anew */
             ? FATE_RISK
             : 0;
     bool undecided = ends_unknown(j, v, reason);

@@ -9,6 +9,7 @@
 #include "graph/text_expand.h"
 #include "runs/kept.h"
 #include "runs/marks.h"
+#include "runs/stored.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_files.h"
 
@@ -116,6 +117,7 @@ void reuse_release(struct reuse *r)
     free(r->known);
     free(r->behind_cutoff);
     free(r->leaves_list);
+    free(r->ran);
     *r = (struct reuse){0};
 }
 
@@ -514,10 +516,84 @@ static int take_attempt(void *context, const struct attempt_row *row)
     found->out_bytes = row->out_bytes;
     found->err_bytes = row->err_bytes;
     found->out_head = row->out_head;
+    found->turn = row->start_turn;
     found->err_head = row->err_head;
     take_digest(row->out, &found->out);
     take_digest(row->err, &found->err);
     return 0;
+}
+
+/* ---- What has run since ---- */
+
+struct ran_reader {
+    struct reuse *r;
+    struct run_row row;
+    struct past_definition past;
+    struct cairn_error *error;
+};
+
+static int note_ran(void *context, const struct attempt_row *row)
+{
+    struct ran_reader *reader = context;
+    struct reuse *r = reader->r;
+    uint32_t task;
+    if (attempt_reused_from(row) || row->flags & ATTEMPT_UNDO)
+        return 0;
+    int rc = past_task(&reader->past, r->store, &reader->row, row->gen, row->task,
+                       r->graph, &task, reader->error);
+    if (!rc && task != NODE_NONE && row->start_turn > r->ran[task])
+        r->ran[task] = row->start_turn;
+    return rc;
+}
+
+/* Once, for all tasks: a look for each would cost as much as the run has attempts. */
+static int find_ran(struct reuse *r, struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct ran_reader reader = {.r = r, .error = error};
+    uint64_t run = r->evidence.lookup->run;
+    if (r->ran)
+        return 0;
+    r->ran = calloc(r->graph->n_nodes, sizeof *r->ran);
+    int rc = r->ran ? run_row_get(&reader.row, r->store, run, &arena, error)
+                    : error_nomem(error);
+    if (!rc)
+        rc = store_each_new_attempt(r->store, run, 0, note_ran, &reader, error);
+    past_definition_release(&reader.past);
+    arena_release(&arena);
+    return rc;
+}
+
+void reuse_ran(struct reuse *r, uint32_t task)
+{
+    if (r->ran)
+        r->ran[task] = UINT64_MAX;
+}
+
+/* All of a group have ended: what is found is so for good. */
+static uint64_t ran_of(struct reuse *r, uint32_t node)
+{
+    const struct graph *g = r->graph;
+    uint64_t *ran = &r->ran[node];
+    if (graph_is_barrier(g, node) && !*ran)
+        for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
+            *ran = r->ran[g->needs[e]] > *ran ? r->ran[g->needs[e]] : *ran;
+    return *ran;
+}
+
+/* 1: something that it needs has run since that attempt of this run. Whatever came out,
+ * the task runs again, unless it is cut off from that; 0; or an error. */
+static int has_run_since(struct reuse *r, uint32_t task, const struct reused *found,
+                         struct cairn_error *error)
+{
+    const struct graph *g = r->graph;
+    int rc = find_ran(r, error);
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1] && !rc; e++) {
+        uint32_t need = g->needs[e];
+        rc = is_followed(g, task, e) && !graph_def(g, need)->cutoff &&
+             ran_of(r, need) > found->turn;
+    }
+    return rc;
 }
 
 /* The nominated attempt. 1: found; 0: none that may be used; or an error. */
@@ -540,7 +616,9 @@ static int find_attempt(struct reuse *r, uint32_t task, struct reused *found,
     rc = store_get_attempt(r->store, &row, take_attempt, found, &why);
     if (rc < 0 && rc != CAIRN_ENOTFOUND)
         return error_set(error, rc, "%s", why.text);
-    return rc == 0;
+    if (!rc && found->own && (r->none || !may_reuse(r, task)))
+        rc = has_run_since(r, task, found, error);
+    return rc < 0 && rc != CAIRN_ENOTFOUND ? rc : rc == 0;
 }
 
 int reuse_has_artifacts(struct reuse *r, uint32_t task, const struct reused *found,

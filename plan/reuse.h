@@ -36,8 +36,12 @@ struct reuse {
     uint8_t *known;              /* [n_nodes] enum trace */
     bool
         *leaves_list; /* [n_defs] it makes, in files, a list of others: it has to run */
-    bool *behind_cutoff;    /* [n_defs] something that it needs is `cutoff`, or soft */
-    struct node_range last; /* the last whole group that texts asked for, ... */
+    bool *behind_cutoff; /* [n_defs] something that it needs is `cutoff`, or soft */
+    uint64_t
+        *ran; /* [n_nodes] turn in which its newest attempt in this run began, if it
+                      is no reused one: of tasks first, of groups when they are asked for;
+                      NULL: not sought yet */
+    struct node_range last;   /* the last whole group that texts asked for, ... */
     struct digest last_trace; /* ... and its trace */
 };
 
@@ -52,6 +56,7 @@ struct reused {
     uint64_t kept_bytes;
     bool open; /* set by the plan: to be looked for again once its needs have ended */
     uint64_t origin; /* the run in which it really ran */
+    uint64_t turn;   /* in which it began */
     uint8_t flags;   /* of the attempt's row, as these: */
     int32_t exit_code;
     uint64_t out_bytes, err_bytes, out_head, err_head;
@@ -80,6 +85,8 @@ void reuse_forget(struct reuse *reuse);
  * yet. */
 int reuse_saw(struct reuse *reuse, uint32_t task, struct str encoded,
               struct cairn_error *error);
+/* An attempt of the task has ended in this session, however that was. */
+void reuse_ran(struct reuse *reuse, uint32_t task);
 /* Whether keys of this task's attempts are of use: it can be reused, or can stay done
  * behind a cut-off. */
 bool reuse_has_key(const struct reuse *reuse, uint32_t task);

@@ -508,6 +508,8 @@ static void settle_for_good(struct engine *e, struct ending *ending)
         ending->change.attempts = ending->row.number;
     ending->settled = true;
     apply_change(e, ending);
+    if (e->spared && ending->row.number && !ending->spared)
+        reuse_ran(e->spared, ending->change.task);
     note_what_it_did(e, ending);
     sched_end(&e->progress.sched, ending->change.task, ending->change.outcome,
               note_skip, &skipping);

@@ -89,4 +89,20 @@ sed -i 's/name: here/name: other/' 'my file.yaml'
 exits 0 cairn run 'my file.yaml'
 exits 0 cairn plan
 says "\`cairn run 'my file.yaml' --fresh\` begins a new run" 'with its file'
+
+# What failed and reads what is made anew may fail with it just as before.
+mkdir ../again && cd ../again || exit 1
+cat >cairn.yaml <<'END'
+name: again
+tasks:
+  makes: {run: 'echo made >made', outputs: made}
+  reads: {needs: makes, run: 'exit 3', inputs: made, may_fail: true}
+  after: {needs: reads, run: 'true'}
+END
+exits 0 cairn run
+echo changed >>made
+exits 0 cairn plan
+matches '^run +makes '
+matches '^run +reads '
+matches '^may +after '
 done_testing

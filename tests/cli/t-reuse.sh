@@ -333,4 +333,25 @@ mkdir ../other && cp move.yaml ../other
 exits 0 cairn run --store .cairn ../other/move.yaml
 is "$(cat ../other/ran.log)" "a" 'a copy beside it has done nothing'
 
+mkdir ../soft && cd ../soft || exit 1
+# What was not cut off before a kill is not after it either.
+cat >soft.yaml <<'END'
+name: soft
+jobs: 1
+tasks:
+  made: {run: 'echo made >>ran.log; echo x >made.out', outputs: [made.out]}
+  between: {needs: made, run: 'echo between >>ran.log; [ ! -e kill ] || { rm kill; kill -9 $PPID; sleep 5; }'}
+  wants: {needs: [{task: made, soft: true}, {task: between, order: true}], run: 'echo wants >>ran.log'}
+END
+exits 0 cairn run soft.yaml
+ran >/dev/null
+echo y >made.out
+run cairn plan
+matches '^run +wants +made, which it needs, runs again'
+touch kill
+run cairn resume
+is "$(ran)" "between made " 'killed before the task that needs it softly'
+exits 0 cairn resume
+is "$(ran)" "between wants " 'which runs, since what it needs has run again'
+
 done_testing

@@ -314,8 +314,9 @@ static uint8_t consult(struct oracle *o, uint32_t task)
         o->waits[task] = true;
         return *v = MAY_RUN;
     }
-    o->risk[task] =
-        states.outcome[task] == CAIRN_FAILED && evidence[task] == EVIDENCE_GOOD;
+    /* What it reads may be made anew, and be as it was after all. */
+    o->risk[task] = states.outcome[task] == CAIRN_FAILED &&
+                    (evidence[task] == EVIDENCE_GOOD || moving);
     return *v;
 }
 
