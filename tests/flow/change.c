@@ -2,16 +2,36 @@
 /* The kinds of change that are made between two sessions: the table. */
 #include "change.h"
 
+static uint32_t pick_any(const struct making *m, bool (*fits)(const struct def *))
+{
+    uint32_t first = rng_below(m->rng, m->w->n_defs);
+    for (uint32_t i = 0; i < m->w->n_defs; i++) {
+        uint32_t at = (first + i) % m->w->n_defs;
+        const struct def *def = &m->w->defs[at];
+        if (!def->removed && fits(def))
+            return at;
+    }
+    return NONE;
+}
+
+/* In the file, and no service: these cannot have most of what is changed. */
 uint32_t pick(const struct making *m, bool (*fits)(const struct def *))
 {
     uint32_t first = rng_below(m->rng, m->w->n_defs);
     for (uint32_t i = 0; i < m->w->n_defs; i++) {
         uint32_t at = (first + i) % m->w->n_defs;
         const struct def *def = &m->w->defs[at];
-        if (!def->removed && (!fits || fits(def)))
+        if (!def->removed && !def->added && !def->service && (!fits || fits(def)))
             return at;
     }
     return NONE;
+}
+
+struct def *picked_any(const struct making *m, bool (*fits)(const struct def *))
+{
+    uint32_t at = pick_any(m, fits);
+    m->change->made = at != NONE;
+    return at == NONE ? NULL : &m->w->defs[at];
 }
 
 struct def *picked(const struct making *m, bool (*fits)(const struct def *))
@@ -59,6 +79,11 @@ static const struct kind {
     {"outputs", change_outputs, EFFECT_DEFINITION, NULL},
     {"inputs", change_inputs, EFFECT_DEFINITION, NULL},
     {"depfile", change_depfile, EFFECT_DEFINITION, NULL},
+    {"args", change_args, EFFECT_DEFINITION, NULL},
+    {"until", change_until, EFFECT_DEFINITION, NULL},
+    {"added to the run", change_added, EFFECT_ADDED, NULL},
+    {"added to the run, too", change_added, EFFECT_ADDED, NULL},
+    {"withdrawn", change_withdrawn, EFFECT_WITHDRAWN, NULL},
     {"need added", change_need_added, EFFECT_DEFINITION, NULL},
     {"need removed", change_need_removed, EFFECT_DEFINITION, NULL},
     {"need soft or not", change_need_soft, EFFECT_DEFINITION, NULL},
@@ -96,7 +121,13 @@ static const struct kind {
     {"order", change_order, EFFECT_TUNING, NULL},
     {"undo", change_undo, EFFECT_TUNING, NULL},
     {"param default", change_param, EFFECT_TUNING, NULL},
-    {"param default, run", change_param, EFFECT_NEW_RUN, NULL},
+    {"service", change_service, EFFECT_TUNING, NULL},
+    {"service, too", change_service, EFFECT_TUNING, NULL},
+    {"rounds", change_rounds_more, EFFECT_TUNING, NULL},
+    {"again", change_again, EFFECT_TUNING, NULL},
+    {"stale", change_stale, EFFECT_TUNING, NULL},
+    {"member removed, too", change_member_removed, EFFECT_DEFINITION, NULL},
+    {"param default, run", change_param_run, EFFECT_NEW_RUN, NULL},
 };
 
 uint32_t change_kinds(void)

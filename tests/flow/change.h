@@ -18,6 +18,9 @@ uint32_t pick(const struct making *m, bool (*fits)(const struct def *));
 /* The same; notes whether the change is made. */
 struct def *picked(const struct making *m, bool (*fits)(const struct def *));
 
+/* Also of those that were added to the run, and of services. */
+struct def *picked_any(const struct making *m, bool (*fits)(const struct def *));
+
 bool has_needs(const struct def *def);
 
 /* change_fields.c */
@@ -38,6 +41,9 @@ void change_secrets(struct making *m);
 void change_outputs(struct making *m);
 void change_inputs(struct making *m);
 void change_depfile(struct making *m);
+void change_args(struct making *m);
+void change_until(struct making *m);
+void change_service(struct making *m);
 
 /* change_graph.c */
 void change_need_added(struct making *m);
@@ -49,6 +55,8 @@ void change_name(struct making *m);
 void change_member_added(struct making *m);
 void change_member_removed(struct making *m);
 void change_cell(struct making *m);
+void change_added(struct making *m);
+void change_withdrawn(struct making *m);
 
 /* change_world.c: files, secrets, and what must not matter */
 void change_output_deleted(struct making *m);
@@ -73,6 +81,10 @@ void change_note(struct making *m);
 void change_order(struct making *m);
 void change_undo(struct making *m);
 void change_param(struct making *m);
+void change_param_run(struct making *m);
+void change_rounds_more(struct making *m);
+void change_again(struct making *m);
+void change_stale(struct making *m);
 void change_nothing(struct making *m);
 
 #endif

@@ -84,7 +84,8 @@ bool has_needs(const struct def *def)
 void change_when(struct making *m)
 {
     struct def *def = m->w->plain ? NULL : picked(m, has_needs);
-    m->change->made = def && !def->made;
+    m->change->made =
+        def && !def->made && def->args_of == NONE && !def_needs_service(m->w, def);
     if (m->change->made)
         def->when = (enum when)((def->when + 1 + rng_below(m->rng, 2)) % 3);
 }
@@ -150,7 +151,8 @@ void change_outputs(struct making *m)
     struct def *def = picked(m, NULL);
     uint32_t index = (uint32_t)(def - m->w->defs);
     for (uint32_t i = 0; i < m->w->n_defs; i++)
-        if (!m->w->defs[i].removed && m->w->defs[i].input_of == index)
+        if (!m->w->defs[i].removed &&
+            (m->w->defs[i].input_of == index || m->w->defs[i].args_of == index))
             m->change->made = false;
     if (m->change->made)
         def->output = !def->output;
@@ -180,4 +182,47 @@ void change_inputs(struct making *m)
         return;
     def->input = !def->input;
     def->input_of = NONE;
+}
+
+static bool may_have_args(const struct def *def)
+{
+    return !def->exec;
+}
+
+void change_args(struct making *m)
+{
+    struct def *def = picked(m, may_have_args);
+    if (def)
+        def->args++;
+}
+
+static bool has_rounds(const struct def *def)
+{
+    return def->rounds;
+}
+
+void change_until(struct making *m)
+{
+    struct def *def = picked(m, has_rounds);
+    if (def)
+        def->rounds++;
+}
+
+/* A service is never done, so that an edit of it runs nothing. */
+static bool is_service(const struct def *def)
+{
+    return def->service && !def->added;
+}
+
+void change_service(struct making *m)
+{
+    struct def *def = picked_any(m, is_service);
+    if (!def)
+        return;
+    if (rng_one_in(m->rng, 2))
+        def->version++;
+    else if (rng_one_in(m->rng, 2))
+        def->env_more++;
+    else
+        def->restart++;
 }

@@ -2,6 +2,16 @@
 /* Changes of tasks, needs and groups. */
 #include "change.h"
 
+/* Then the file cannot lose it. */
+static bool added_needs(const struct workflow *w, uint32_t target)
+{
+    bool needs = false;
+    for (uint32_t i = 0; i < w->n_defs; i++)
+        needs |=
+            w->defs[i].added && !w->defs[i].removed && def_needs(&w->defs[i], target);
+    return needs;
+}
+
 void change_need_added(struct making *m)
 {
     struct def *def = picked(m, NULL);
@@ -10,11 +20,14 @@ void change_need_added(struct making *m)
     for (uint32_t i = 0; i < 10 && index && def->n_needs < NEEDS_MAX; i++) {
         uint32_t target = rng_below(m->rng, index);
         const struct def *other = &m->w->defs[target];
-        if (other->removed || other->finally || def->finally || def_needs(def, target))
+        if (other->removed || other->finally || def->finally ||
+            def_needs(def, target) || other->added)
             continue;
+        if (other->service && (def->when != WHEN_SUCCESS || other->port))
+            continue; /* with a port, its file would be another one, too */
         def->element[def->n_needs] = false;
-        def->soft[def->n_needs] = rng_one_in(m->rng, 3);
-        def->order[def->n_needs] = rng_one_in(m->rng, 4);
+        def->soft[def->n_needs] = rng_one_in(m->rng, 3) && !other->service;
+        def->order[def->n_needs] = rng_one_in(m->rng, 4) && !other->service;
         def->needs[def->n_needs++] = target;
         m->change->made = true;
         return;
@@ -26,7 +39,9 @@ void change_need_soft(struct making *m)
 {
     struct def *def = picked(m, has_needs);
     uint32_t i = def ? rng_below(m->rng, def->n_needs) : 0;
-    m->change->made = def && def->needs[i] != def->input_of;
+    m->change->made = def && def->needs[i] != def->input_of &&
+                      def->needs[i] != def->args_of &&
+                      !m->w->defs[def->needs[i]].service;
     if (m->change->made)
         def->soft[i] = !def->soft[i];
 }
@@ -47,6 +62,8 @@ static void drop_need(struct def *def, uint32_t target)
         def->condition = COND_NONE;
     if (def->passed == target)
         def->passed = NONE;
+    if (def->args_of == target)
+        def->args_of = NONE;
     if (def->input_of == target) {
         def->input = false;
         def->input_of = NONE;
@@ -74,13 +91,53 @@ void change_task_added(struct making *m)
     def_decorate(m->w, index, m->rng);
 }
 
+/* The file stays as it is: no task of it may turn into the maker of a list. */
+void change_added(struct making *m)
+{
+    struct workflow before = *m->w;
+    uint32_t index = m->w->n_defs;
+    m->change->which = index;
+    m->change->made = index < DEFS_MAX;
+    if (!m->change->made)
+        return;
+    struct def *def = workflow_add(m->w, m->rng);
+    if (def->made) {
+        *m->w = before;
+        def = &m->w->defs[m->w->n_defs++];
+        *def = (struct def){.version = 1,
+                            .passed = NONE,
+                            .input_of = NONE,
+                            .list_of = NONE,
+                            .args_of = NONE};
+        snprintf(def->id, sizeof def->id, "t%u", index);
+    }
+    def->added = true;
+    def_make_needs(m->w, index, m->rng);
+    for (uint32_t i = 0; i < def->n_needs; i++)
+        def->element[i] = false;
+    def_decorate(m->w, index, m->rng);
+}
+
+/* One that no other one needs. */
+void change_withdrawn(struct making *m)
+{
+    m->change->made = false;
+    for (uint32_t i = m->w->n_defs; i-- > 0 && !m->change->made;) {
+        struct def *def = &m->w->defs[i];
+        m->change->which = i;
+        m->change->made = def->added && !def->removed && !added_needs(m->w, i);
+        def->removed |= m->change->made;
+    }
+}
+
 void change_task_removed(struct making *m)
 {
     struct def *def = picked(m, NULL);
     uint32_t left = 0, index = (uint32_t)(def - m->w->defs);
     for (uint32_t i = 0; i < m->w->n_defs; i++)
         left += !m->w->defs[i].removed && !m->w->defs[i].finally;
-    m->change->made = left > 3 && !def_makes_list(m->w, def);
+    m->change->made =
+        left > 3 && !def_makes_list(m->w, def) && !added_needs(m->w, index);
     if (!m->change->made)
         return;
     def->removed = true;
@@ -91,6 +148,9 @@ void change_task_removed(struct making *m)
 void change_name(struct making *m)
 {
     struct def *def = picked(m, NULL);
+    m->change->made = !added_needs(m->w, (uint32_t)(def - m->w->defs));
+    if (!m->change->made)
+        return;
     snprintf(def->id, sizeof def->id, "n%u_%u", (uint32_t)(def - m->w->defs),
              rng_below(m->rng, 100000));
 }

@@ -51,7 +51,7 @@ static bool has_output(const struct def *def)
 
 void change_output_deleted(struct making *m)
 {
-    struct def *def = picked(m, has_output);
+    struct def *def = picked_any(m, has_output);
     if (!def)
         return;
     hit(m, (uint32_t)(def - m->w->defs), "output");
@@ -60,7 +60,7 @@ void change_output_deleted(struct making *m)
 
 void change_output_content(struct making *m)
 {
-    struct def *def = picked(m, has_output);
+    struct def *def = picked_any(m, has_output);
     if (!def)
         return;
     hit(m, (uint32_t)(def - m->w->defs), "output");
@@ -88,7 +88,7 @@ static bool has_input(const struct def *def)
 
 void change_input_content(struct making *m)
 {
-    struct def *def = picked(m, has_input);
+    struct def *def = picked_any(m, has_input);
     char path[DIR_SIZE + 32];
     if (!def)
         return;
@@ -190,8 +190,17 @@ void change_note(struct making *m)
     m->w->note++;
 }
 
+/* The order of members is an edit for who is given their files. */
 void change_order(struct making *m)
 {
+    for (uint32_t i = 0; i < m->w->n_defs; i++) {
+        const struct def *def = &m->w->defs[i];
+        if (!def->removed && def->args_of != NONE &&
+            m->w->defs[def->args_of].n_members > 1)
+            m->change->made = false;
+    }
+    if (!m->change->made)
+        return;
     m->w->reversed = !m->w->reversed;
 }
 
@@ -209,4 +218,31 @@ void change_param(struct making *m)
 void change_nothing(struct making *m)
 {
     (void)m;
+}
+
+/* What was added stays with the run that has it. */
+void change_param_run(struct making *m)
+{
+    for (uint32_t i = 0; i < m->w->n_defs; i++)
+        m->w->defs[i].removed |= m->w->defs[i].added;
+    change_param(m);
+}
+
+void change_rounds_more(struct making *m)
+{
+    picked(m, NULL)->rounds_more++;
+}
+
+void change_again(struct making *m)
+{
+    m->w->again_never = !m->w->again_never;
+}
+
+void change_stale(struct making *m)
+{
+    struct def *def = picked(m, has_output);
+    if (!def)
+        return;
+    def->stale = (enum stale)rng_below(m->rng, 4);
+    m->w->stale = (enum stale)rng_below(m->rng, 4);
 }

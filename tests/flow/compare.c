@@ -49,7 +49,7 @@ static void identify_needs(const struct workflow *w, const struct def *def,
     out->n = 0;
     for (uint32_t i = 0; i < def->n_needs; i++) {
         const struct def *need = &w->defs[def->needs[i]];
-        if (def->order[i])
+        if (def->order[i] || need->service)
             continue;
         need_identity(w, def, i, members, out->text[out->n++]);
         if (need->made && !def_needs_fully(def, need->list_of) &&
@@ -108,7 +108,8 @@ void compare_task(const struct workflow *old, const struct workflow *now,
 const char *field_name(enum field field)
 {
     static const char *const names[FIELDS] = {
-        "command", "shell", "env",   "outputs", "inputs",    "depfile",  "param",
-        "if",      "when",  "check", "secrets", "skip_exit", "fallback", "needs"};
+        "command", "command",   "until",    "shell", "env",  "outputs",
+        "inputs",  "depfile",   "param",    "if",    "when", "check",
+        "secrets", "skip_exit", "fallback", "needs"};
     return names[field];
 }

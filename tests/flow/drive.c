@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ARGUMENTS_MAX = 12, VARIABLES_MAX = 512, PATIENCE_MS = 60000, OWN_MAX = 4 };
+enum { ARGUMENTS_MAX = 12, VARIABLES_MAX = 512, PATIENCE_MS = 60000, OWN_MAX = 5 };
 
 /* ---- Processes ---- */
 
@@ -15,14 +15,15 @@ struct environment {
     char own[OWN_MAX][DIR_SIZE + 32];
 };
 
-static void fill_environment(struct environment *e, const struct workflow *w,
-                             const char *dir)
+static void fill_environment(struct environment *e, const struct setup *setup,
+                             const struct workflow *w, const char *dir)
 {
     size_t n = 0, own = 0;
     for (char **at = environ; *at && n + OWN_MAX + 1 < VARIABLES_MAX; at++)
         if (strncmp(*at, "CAIRN_", 6) != 0 && strncmp(*at, "FLOW_", 5) != 0)
             e->entries[n++] = *at;
     snprintf(e->own[own++], sizeof e->own[0], "FLOW_DIR=%s", dir);
+    snprintf(e->own[own++], sizeof e->own[0], "FLOW_CAIRN=%s", setup->cairn);
     for (uint32_t i = 0; i < SECRETS_MAX; i++)
         snprintf(e->own[own++], sizeof e->own[0], "SECRET_%u=kept-secret-%u-%u", i, i,
                  w->secret[i]);
@@ -42,7 +43,7 @@ pid_t cairn_start(const struct setup *setup, const struct workflow *w, const cha
     for (; *arguments && n <= ARGUMENTS_MAX; arguments++)
         argv[n++] = (char *)(uintptr_t)*arguments;
     argv[n] = NULL;
-    fill_environment(&environment, w, dir);
+    fill_environment(&environment, setup, w, dir);
     return program_start(&pid, dir, tag, argv, environment.entries) ? -1 : pid;
 }
 

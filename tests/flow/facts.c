@@ -38,15 +38,51 @@ static bool add(struct facts *facts, const char *format, ...)
     return line != NULL;
 }
 
+/* After a failure that ends the run no list is taken up, but a session that begins after
+ * the list was made has its members: whether a group that is skipped is so as a whole. */
+static void hide_members(char id[ID_SIZE], const struct workflow *w, const char *state)
+{
+    char *part = strstr(id, "[part=");
+    for (uint32_t i = 0; i < w->n_defs && part; i++) {
+        const struct def *def = &w->defs[i];
+        bool it = def->made && strncmp(id, def->id, strlen(def->id)) == 0 &&
+                  id + strlen(def->id) == part;
+        if (it && w->policy != ON_CONTINUE &&
+            w->defs[def->list_of].when == WHEN_ALWAYS && strcmp(state, "skipped") == 0)
+            snprintf(part, 8, "[...]");
+    }
+}
+
+/* Of a service only whether it ran: one that cairn's death ended is not started again
+ * where nothing needs it any more; and of what it needs, and those that need it, whatever
+ * did not come about first is why it was not started. */
+static bool is_service(const struct workflow *w, const char *id)
+{
+    bool is = false;
+    for (uint32_t i = 0; i < w->n_defs; i++) {
+        size_t n = strlen(w->defs[i].id);
+        is |= w->defs[i].service && strncmp(id, w->defs[i].id, n) == 0 &&
+              (!id[n] || id[n] == '[');
+    }
+    return is;
+}
+
 /* ---- States ---- */
 
-static bool add_states(const struct status *status, struct facts *facts)
+static bool add_states(const struct workflow *w, const struct status *status,
+                       struct facts *facts)
 {
     bool good = add(facts, "run: %s", status->run_state);
     for (uint32_t i = 0; i < status->n && good; i++) {
         const struct state *s = &status->state[i];
-        good = add(facts, "state of %s: %s, exit code %d, %s", s->task, s->state,
-                   s->exit_code, s->text);
+        char id[ID_SIZE];
+        snprintf(id, sizeof id, "%s", s->task);
+        hide_members(id, w, s->state);
+        good = is_service(w, id)
+                   ? add(facts, "state of %s: %s", id,
+                         strcmp(s->state, "excluded") == 0 ? "skipped" : s->state)
+                   : add(facts, "state of %s: %s, exit code %d, %s", id, s->state,
+                         s->exit_code, s->text);
     }
     return good;
 }
@@ -123,12 +159,16 @@ static bool counts(const char *kind)
 
 /* Replaces an older event of that kind of that task. */
 static bool add_event(struct facts *facts, const json_t *event,
-                      const struct status *status)
+                      const struct workflow *w, const struct status *status)
 {
-    const char *kind = text_of(event, "type"), *task = text_of(event, "task");
+    const char *kind = text_of(event, "type");
+    char task[ID_SIZE];
+    snprintf(task, sizeof task, "%s", text_of(event, "task"));
+    if (strcmp(kind, "task_skipped") == 0)
+        hide_members(task, w, "skipped");
     const char *reason = text_of(event, "reason");
     char head[ID_SIZE + 64], text[TEXT_SIZE];
-    if (!counts(kind) || strstr(task, "=…"))
+    if (!counts(kind) || is_service(w, task) || strstr(task, "=…"))
         return true;
     snprintf(head, sizeof head, "event %s %s: ", task, kind);
     snprintf(text, sizeof text, "%s", text_of(event, "text"));
@@ -146,8 +186,8 @@ static bool add_event(struct facts *facts, const json_t *event,
                strcmp(reason, "adopted") == 0 ? "" : reason, text);
 }
 
-static bool add_events(const char *dir, const struct status *status,
-                       struct facts *facts)
+static bool add_events(const struct workflow *w, const char *dir,
+                       const struct status *status, struct facts *facts)
 {
     char *text = file_read(dir, "out.events"), *rest;
     bool good = text != NULL;
@@ -155,7 +195,7 @@ static bool add_events(const char *dir, const struct status *status,
         rest = strchr(line, '\n');
         size_t n = rest ? (size_t)(rest - line) : strlen(line);
         json_t *event = json_loadb(line, n, 0, NULL);
-        good = event && add_event(facts, event, status);
+        good = event && add_event(facts, event, w, status);
         json_decref(event);
         rest = rest ? rest + 1 : NULL;
     }
@@ -216,9 +256,15 @@ static bool add_plan(const struct setup *setup, const struct workflow *w,
     }
     good = good && cairn_do(setup, &other, dir, "plan", arguments) == 0 &&
            plan_read(dir, "plan", &plan);
-    for (uint32_t i = 0; i < plan.n && good; i++)
-        good = add(facts, "plan: %s %s: %s", plan.verdict[i].task,
-                   wills[plan.verdict[i].will], plan.verdict[i].reason);
+    for (uint32_t i = 0; i < plan.n && good; i++) {
+        struct verdict *v = &plan.verdict[i];
+        if (strcmp(v->reason, "never-ran") == 0 || strcmp(v->reason, "skipped") == 0)
+            hide_members(v->task, w, "skipped");
+        bool hidden = strstr(v->task, "[...]");
+        bool service = is_service(w, v->task);
+        good = add(facts, "plan: %s %s: %s", v->task, wills[v->will],
+                   hidden || service ? "" : v->reason);
+    }
     return good;
 }
 
@@ -246,16 +292,18 @@ bool facts_read(const struct setup *setup, const struct workflow *w, const char 
                 int exit_status, struct facts *facts)
 {
     const char *tasks[] = {"status", "--tasks", "--json", NULL};
-    const char *events[] = {"events", "1", "--json", NULL};
+    char run[16];
+    const char *events[] = {"events", run, "--json", NULL};
     *facts = (struct facts){.line = calloc(LINES_MAX, sizeof *facts->line)};
     static struct status status;
     bool good = cairn_do(setup, w, dir, "status", tasks) == 0 &&
-                cairn_do(setup, w, dir, "events", events) == 0 &&
-                status_read(dir, "status", &status) &&
-                add(facts, "exit status: %d", exit_status) &&
-                add_states(&status, facts) && add_events(dir, &status, facts) &&
-                add_outputs(dir, facts) && add_file(dir, "report", facts) &&
-                add_file(dir, "undone", facts) && add_plan(setup, w, dir, facts);
+                status_read(dir, "status", &status);
+    snprintf(run, sizeof run, "%u", status.run);
+    good = good && cairn_do(setup, w, dir, "events", events) == 0 &&
+           add(facts, "exit status: %d", exit_status) &&
+           add_states(w, &status, facts) && add_events(w, dir, &status, facts) &&
+           add_outputs(dir, facts) && add_file(dir, "report", facts) &&
+           add_file(dir, "undone", facts) && add_plan(setup, w, dir, facts);
     for (uint32_t i = 0; i < facts->n; i++)
         hide_directory(facts->line[i], dir);
     if (facts->line)

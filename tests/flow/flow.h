@@ -55,9 +55,19 @@ enum policy {
     ON_CANCEL
 };
 
+enum stale { STALE_DEFAULT, STALE_WARN, STALE_REMOVE, STALE_KEEP };
+
 struct def {
     char id[NAME_SIZE];
     bool removed, finally;
+    bool added;            /* by `cairn add`: it is not in the file */
+    bool adds;             /* it adds those that are to be added, in B */
+    bool service, port;    /* others need it while they run */
+    uint32_t false_starts; /* of a service: it ends so often by itself first, ... */
+    uint32_t restart;      /* ... and is started again so often */
+    enum stale stale;      /* what becomes of outputs of members that are gone */
+    uint32_t args;         /* version of an argument of its command; 0: none */
+    uint32_t args_of;      /* need whose files are further ones, or NONE */
     uint32_t needs[NEEDS_MAX], n_needs;      /* indexes of earlier ones */
     bool element[NEEDS_MAX];                 /* element-wise need */
     bool soft[NEEDS_MAX];                    /* see def_is_soft */
@@ -104,9 +114,11 @@ struct workflow {
     uint32_t env;                         /* value of the workflow's own; 0 none */
     uint32_t secret[SECRETS_MAX];         /* values */
     uint32_t jobs, pool_limit[POOLS];
-    uint32_t memory; /* MiB; 0: that of the machine */
-    bool shared;     /* its first pool is the store's */
-    bool reuse;      /* of all tasks that may have it */
+    uint32_t memory;  /* MiB; 0: that of the machine */
+    bool shared;      /* its first pool is the store's */
+    bool reuse, keep; /* of all tasks that may have it; with copies of outputs */
+    bool again_never;
+    enum stale stale; /* of tasks that are gone as a whole */
     enum policy policy;
     uint32_t comments; /* blank lines and comments; 0 none */
     bool reversed;     /* needs are written the other way round */
@@ -122,8 +134,12 @@ void workflow_make_top(struct workflow *w, struct rng *rng);
 struct def *workflow_add(struct workflow *w, struct rng *rng);
 void def_make_needs(struct workflow *w, uint32_t index, struct rng *rng);
 void def_decorate(struct workflow *w, uint32_t index, struct rng *rng);
+void def_make_service(struct workflow *w, uint32_t index, struct rng *rng);
 void def_make_uncertain(struct workflow *w, struct def *def, struct rng *rng);
 bool def_needs(const struct def *def, uint32_t target);
+bool def_needs_service(const struct workflow *w, const struct def *def);
+/* Its own, or that of the defaults. */
+enum stale def_stale(const struct workflow *w, const struct def *def);
 /* Does it make the list of another one? */
 bool def_makes_list(const struct workflow *w, const struct def *def);
 /* A made group gets the members that are among these ids (of any tasks); none: it is
@@ -133,6 +149,8 @@ void def_learn(struct def *def, const void *of, uint32_t n, nth_id *id);
 
 /* stormy.c: for B. */
 void workflow_make_stormy(struct workflow *w, struct rng *rng);
+void workflow_make_before(const struct workflow *w, struct workflow *before,
+                          struct rng *rng);
 
 struct task {
     uint32_t def, member; /* member: its value, 0 without foreach */
@@ -161,6 +179,8 @@ enum need task_needs(const struct workflow *w, const struct task *task,
 /* What counts in a task: in the file, for cairn, and in the comparison of models. */
 enum field {
     FIELD_COMMAND,
+    FIELD_ARGS,
+    FIELD_REPEAT,
     FIELD_SHELL,
     FIELD_ENV,
     FIELD_OUTPUTS,
@@ -180,19 +200,26 @@ enum field {
 void field_text(const struct workflow *w, uint32_t index, enum field field,
                 char text[FIELD_SIZE]);
 bool workflow_write(const struct workflow *w, const char *dir);
+/* The tasks that are to be added, for `cairn add`, as DIR/added.yaml; only `one` unless
+ * that is NONE. */
+bool workflow_write_added(const struct workflow *w, uint32_t one, const char *dir);
 
 /* ---- change.c: kinds of change ---- */
 
+/* EFFECT_ADDED, EFFECT_WITHDRAWN: by a command, the file stays as it is. */
 enum effect {
     EFFECT_DEFINITION, /* shows in the comparison of the models */
     EFFECT_TUNING,     /* nothing may run because of it */
     EFFECT_WORLD,      /* on a file or a secret: `hit` tells whom */
-    EFFECT_NEW_RUN     /* `run FILE` begins a new run */
+    EFFECT_NEW_RUN,    /* `run FILE` begins a new run */
+    EFFECT_ADDED,      /* `which` is added to the run */
+    EFFECT_WITHDRAWN   /* and taken back */
 };
 struct change {
     const char *name, *option; /* option: for plan, explain and resume; or NULL */
     enum effect effect;
     bool hit[DEFS_MAX]; /* definitions whose file or secret changed */
+    uint32_t which;
     const char *reason; /* of them */
     bool made;          /* false: the workflow has no place for it */
 };
@@ -244,7 +271,7 @@ struct state {
 };
 struct status {
     struct state state[TASKS_MAX];
-    uint32_t n;
+    uint32_t n, run;
     char run_state[16];
 };
 bool status_read(const char *dir, const char *tag, struct status *status);

@@ -10,6 +10,20 @@ bool def_needs(const struct def *def, uint32_t target)
     return false;
 }
 
+bool def_needs_service(const struct workflow *w, const struct def *def)
+{
+    bool needs = false;
+    for (uint32_t i = 0; i < def->n_needs; i++)
+        needs |= w->defs[def->needs[i]].service;
+    return needs;
+}
+
+enum stale def_stale(const struct workflow *w, const struct def *def)
+{
+    enum stale stale = def->stale ? def->stale : w->stale;
+    return stale ? stale : STALE_WARN;
+}
+
 /* ---- Making ---- */
 
 bool def_makes_list(const struct workflow *w, const struct def *def)
@@ -46,10 +60,11 @@ void def_make_needs(struct workflow *w, uint32_t index, struct rng *rng)
         if (def_needs(def, target) || w->defs[target].removed ||
             w->defs[target].finally != def->finally)
             continue;
+        bool service = w->defs[target].service;
         def->element[def->n_needs] =
             covers(&w->defs[target], def) && !rng_one_in(rng, 3);
-        def->soft[def->n_needs] = rng_one_in(rng, 4);
-        def->order[def->n_needs] = rng_one_in(rng, 5);
+        def->soft[def->n_needs] = rng_one_in(rng, 4) && !service;
+        def->order[def->n_needs] = rng_one_in(rng, 5) && !service;
         def->needs[def->n_needs++] = target;
     }
 }
@@ -62,7 +77,18 @@ static uint32_t giving_need(const struct workflow *w, const struct def *def,
     if (!def->n_needs)
         return NONE;
     uint32_t at = rng_below(rng, def->n_needs), need = def->needs[at];
-    return w->defs[need].n_members || def->order[at] ? NONE : need;
+    return w->defs[need].n_members || w->defs[need].service || def->order[at] ? NONE
+                                                                              : need;
+}
+
+/* One of which there are files whenever the task runs. */
+static uint32_t filing_need(const struct workflow *w, const struct def *def,
+                            struct rng *rng)
+{
+    uint32_t at = def->n_needs ? rng_below(rng, def->n_needs) : 0;
+    bool files = def->n_needs && w->defs[def->needs[at]].output && !def->order[at] &&
+                 !def->soft[at];
+    return files ? def->needs[at] : NONE;
 }
 
 static void make_condition(struct workflow *w, struct def *def, struct rng *rng)
@@ -85,7 +111,8 @@ void def_make_uncertain(struct workflow *w, struct def *def, struct rng *rng)
     if (rng_one_in(rng, def->n_members ? 2 : 4))
         make_condition(w, def, rng);
     def->needs_all = rng_one_in(rng, 4);
-    if (def->n_needs && !def->made && rng_one_in(rng, 5))
+    if (def->n_needs && !def->made && !def_needs_service(w, def) &&
+        def->args_of == NONE && rng_one_in(rng, 5))
         def->when = rng_one_in(rng, 2) ? WHEN_FAILED : WHEN_ALWAYS;
     def->fails = rng_one_in(rng, 9);
     def->skip_exit = rng_one_in(rng, 6);
@@ -94,6 +121,22 @@ void def_make_uncertain(struct workflow *w, struct def *def, struct rng *rng)
     def->fallback = rng_one_in(rng, def->fails ? 3 : 8);
     if (rng_one_in(rng, 5))
         def->gate = rng_one_in(rng, 4) ? GATE_BAD : GATE_EXIT + rng_below(rng, 3);
+}
+
+/* In place of def_decorate. Who needs a group of services with ports must need one of
+ * them, so that a group has none. */
+void def_make_service(struct workflow *w, uint32_t index, struct rng *rng)
+{
+    struct def *def = &w->defs[index];
+    def->service = true;
+    if (def->made) {
+        def->made = def->sided = false;
+        def->n_members = 0;
+    }
+    def->port = !def->n_members && rng_one_in(rng, 2);
+    def->env = rng_one_in(rng, 3) ? 1 + rng_below(rng, 5) : 0;
+    def->secrets = rng_one_in(rng, 5) ? 1 + rng_below(rng, 3) : 0;
+    def->restart = rng_below(rng, 3);
 }
 
 void def_decorate(struct workflow *w, uint32_t index, struct rng *rng)
@@ -116,6 +159,14 @@ void def_decorate(struct workflow *w, uint32_t index, struct rng *rng)
         def->input_of = need;
     for (uint32_t i = 0; i < def->n_needs; i++) /* without its file it cannot start */
         def->soft[i] &= def->needs[i] != def->input_of;
+    def->args = !def->exec && rng_one_in(rng, 4) ? 1 : 0;
+    def->args_of = def->args && !def->finally ? filing_need(w, def, rng) : NONE;
+    if (def->output && def->n_members)
+        def->stale = (enum stale)rng_below(rng, 4);
+    if (rng_one_in(rng, 6)) {
+        def->rounds = 1 + rng_below(rng, 2);
+        def->rounds_more = rng_below(rng, 2);
+    }
     def->undo = rng_one_in(rng, 5) ? 1 : 0;
     def->retries = rng_one_in(rng, 6) ? 1 : 0;
     def->timeout_s = rng_one_in(rng, 6) ? 300 : 0;
@@ -137,7 +188,8 @@ static void take_list(struct workflow *w, uint32_t index, struct rng *rng)
     struct def *def = &w->defs[index];
     uint32_t maker = index ? rng_below(rng, index) : 0;
     struct def *by = &w->defs[maker];
-    if (!index || rng_one_in(rng, 3) || by->n_members || by->finally || by->removed)
+    if (!index || rng_one_in(rng, 3) || by->n_members || by->finally || by->removed ||
+        by->service || by->added)
         return;
     if (!by->n_list) {
         by->n_list = def->n_members;
@@ -169,8 +221,11 @@ struct def *workflow_add(struct workflow *w, struct rng *rng)
 {
     uint32_t index = w->n_defs++;
     struct def *def = &w->defs[index];
-    *def =
-        (struct def){.version = 1, .passed = NONE, .input_of = NONE, .list_of = NONE};
+    *def = (struct def){.version = 1,
+                        .passed = NONE,
+                        .input_of = NONE,
+                        .list_of = NONE,
+                        .args_of = NONE};
     snprintf(def->id, sizeof def->id, rng_one_in(rng, 6) ? "t.%u" : "t%u", index);
     if (rng_one_in(rng, 4)) {
         def->n_members = 1 + rng_below(rng, 4);
@@ -195,6 +250,8 @@ void workflow_make_top(struct workflow *w, struct rng *rng)
     w->jobs = 1 + rng_below(rng, 4);
     w->memory = rng_one_in(rng, 2) ? 4 + rng_below(rng, 4) : 0;
     w->shared = rng_one_in(rng, 2);
+    w->stale = (enum stale)rng_below(rng, 4);
+    w->again_never = rng_one_in(rng, 2);
 }
 
 void workflow_make(struct workflow *w, struct rng *rng, bool plain)
@@ -208,7 +265,10 @@ void workflow_make(struct workflow *w, struct rng *rng, bool plain)
         struct def *def = workflow_add(w, rng);
         def->finally = !def->made && w->n_defs == defs && rng_one_in(rng, 2);
         def_make_needs(w, w->n_defs - 1, rng);
-        def_decorate(w, w->n_defs - 1, rng);
+        if (w->n_defs < defs && rng_one_in(rng, 7))
+            def_make_service(w, w->n_defs - 1, rng);
+        else
+            def_decorate(w, w->n_defs - 1, rng);
     }
 }
 
@@ -275,7 +335,7 @@ enum need task_needs(const struct workflow *w, const struct task *task,
     for (uint32_t i = 0; i < def->n_needs; i++)
         if (def->needs[i] == need->def &&
             (!def->element[i] || need->member == task->member) &&
-            (order || !def->order[i]))
+            (order || !(def->order[i] || w->defs[need->def].service)))
             found = stronger(found, def, i);
     /* Who needs a group needs the maker of its list; for the order is less. */
     if (def->made && def->list_of == need->def)

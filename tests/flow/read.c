@@ -82,6 +82,7 @@ bool status_read(const char *dir, const char *tag, struct status *status)
     size_t i;
     json_t *task;
     memset(status, 0, sizeof *status);
+    status->run = (uint32_t)json_integer_value(json_object_get(root, "run"));
     copy_text(status->run_state, sizeof status->run_state, root, "state");
     json_array_foreach(list, i, task)
     {

@@ -16,6 +16,7 @@ static void make_storm(struct workflow *w, uint32_t index, struct rng *rng)
     def_decorate(w, index, rng);
     def->sleep_ms = rng_one_in(rng, 3) ? 0 : rng_below(rng, 25);
     def->undo = rng_one_in(rng, 2);
+    def->rounds = 0; /* below */
     def->undo_fails = def->undo && rng_one_in(rng, 5);
     if (rng_one_in(rng, 4)) {
         def->rounds = 1 + rng_below(rng, 3);
@@ -26,6 +27,44 @@ static void make_storm(struct workflow *w, uint32_t index, struct rng *rng)
     if (rng_one_in(rng, 4)) {
         def->flaky = 1 + rng_below(rng, 2);
         def->retries = def->flaky + rng_below(rng, 2);
+    }
+}
+
+/* One that only ends by itself a few times first, or, where a failure stops nothing, one
+ * that never gets ready. */
+static void make_stormy_service(struct workflow *w, uint32_t index, struct rng *rng)
+{
+    struct def *def = &w->defs[index];
+    def_make_service(w, index, rng);
+    def->sleep_ms = rng_one_in(rng, 3) ? 0 : rng_below(rng, 25);
+    def->false_starts = def->restart ? rng_below(rng, def->restart + 1) : 0;
+    def->fails = w->policy == ON_CONTINUE && rng_one_in(rng, 5);
+}
+
+/* Some tasks are added by one of the run's own, while it lives. */
+static void make_added(struct workflow *w, struct rng *rng)
+{
+    uint32_t more = 1 + rng_below(rng, 3), adder = rng_below(rng, w->n_defs);
+    struct def *by = &w->defs[adder];
+    if (by->service || by->n_members || by->finally)
+        return;
+    by->adds = true;
+    by->secrets = 3;
+    while (more-- > 0 && w->n_defs < DEFS_MAX) {
+        struct workflow before = *w;
+        struct def *def = workflow_add(w, rng);
+        if (def->made) { /* the maker of the list is in the file */
+            *w = before;
+            continue;
+        }
+        def->added = true;
+        def_make_needs(w, w->n_defs - 1, rng);
+        if (!def_needs(def, adder) && rng_one_in(rng, 2) && def->n_needs < NEEDS_MAX) {
+            def->needs[def->n_needs] = adder;
+            def->element[def->n_needs] = def->order[def->n_needs] = false;
+            def->soft[def->n_needs++] = rng_one_in(rng, 2);
+        }
+        make_storm(w, w->n_defs - 1, rng);
     }
 }
 
@@ -47,7 +86,7 @@ static void make_failing(struct workflow *w, struct rng *rng)
     def->n_members = 0;
     def->sided = def->made = false;
     for (uint32_t i = 0; i < index; i++) {
-        def->soft[def->n_needs] = rng_one_in(rng, 4);
+        def->soft[def->n_needs] = rng_one_in(rng, 4) && !w->defs[i].service;
         def->needs[def->n_needs++] = i;
     }
     make_storm(w, index, rng);
@@ -68,8 +107,9 @@ static void make_behind(struct workflow *w, uint32_t failing, bool handled,
     uint32_t near = failing + rng_below(rng, index - failing);
     def->soft[def->n_needs] = !handler && rng_one_in(rng, 3);
     def->needs[def->n_needs++] = handler ? failing : near;
+    uint32_t other = failing > 0 ? rng_below(rng, failing) : 0;
     if (!handler && failing > 0 && rng_one_in(rng, 3))
-        def->needs[def->n_needs++] = rng_below(rng, failing);
+        def->needs[def->n_needs++] = other;
     if (handler) {
         def->n_members = 0;
         def->sided = def->made = false;
@@ -80,7 +120,8 @@ static void make_behind(struct workflow *w, uint32_t failing, bool handled,
         def->condition = COND_NONE;
         def->skips = false;
         def->when = WHEN_FAILED;
-    } else if (!def->made && rng_one_in(rng, 2))
+    } else if (!def->made && !def_needs_service(w, def) && def->args_of == NONE &&
+               rng_one_in(rng, 2))
         def->when = WHEN_ALWAYS;
 }
 
@@ -91,6 +132,10 @@ static void make_stopping(struct workflow *w, struct rng *rng)
     while (w->n_defs < before) {
         workflow_add(w, rng);
         def_make_needs(w, w->n_defs - 1, rng);
+        if (rng_one_in(rng, 6)) {
+            make_stormy_service(w, w->n_defs - 1, rng);
+            continue;
+        }
         make_storm(w, w->n_defs - 1, rng);
         calm(&w->defs[w->n_defs - 1]);
         w->defs[w->n_defs - 1].condition = COND_NONE;
@@ -110,8 +155,10 @@ void workflow_make_stormy(struct workflow *w, struct rng *rng)
     w->report = true;
     w->adopt = rng_one_in(rng, 3);
     w->reuse = rng_one_in(rng, 3);
+    w->keep = rng_one_in(rng, 2);
     w->policy = policies[rng_below(rng, sizeof policies / sizeof policies[0])];
     workflow_make_top(w, rng);
+    w->again_never = false; /* unless there was a run before: test_same.c */
     if (w->policy != ON_CONTINUE) {
         make_stopping(w, rng);
         return;
@@ -119,6 +166,29 @@ void workflow_make_stormy(struct workflow *w, struct rng *rng)
     while (w->n_defs < defs) {
         workflow_add(w, rng);
         def_make_needs(w, w->n_defs - 1, rng);
-        make_storm(w, w->n_defs - 1, rng);
+        if (rng_one_in(rng, 7))
+            make_stormy_service(w, w->n_defs - 1, rng);
+        else
+            make_storm(w, w->n_defs - 1, rng);
+    }
+    if (rng_one_in(rng, 3))
+        make_added(w, rng);
+}
+
+/* What was there before: more members, and more tasks, which are gone in `w`. Members
+ * that others need one by one are in both. */
+void workflow_make_before(const struct workflow *w, struct workflow *before,
+                          struct rng *rng)
+{
+    *before = *w;
+    for (uint32_t i = 0; i < w->n_defs; i++) {
+        struct def *def = &before->defs[i];
+        bool element = def->n_members == MEMBERS_MAX || !def->n_members || def->made;
+        for (uint32_t k = 0; k < def->n_needs; k++)
+            element |= def->element[k];
+        if (!element && !def->service && rng_one_in(rng, 2))
+            def->member[def->n_members++] = 50;
+        if (!def->n_members && !def->service && rng_one_in(rng, 6))
+            def->version++;
     }
 }

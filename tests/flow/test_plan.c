@@ -16,7 +16,9 @@
  * fail last time, does not only perhaps run. */
 #include "compare.h"
 
-enum { KINDS_MAX = 64, EXPLAINED_MAX = 6 };
+#include <unistd.h>
+
+enum { KINDS_MAX = 80, EXPLAINED_MAX = 6 };
 
 struct graph_test {
     struct test t;
@@ -29,18 +31,30 @@ struct graph_test {
     bool started[TASKS_MAX], logged[TASKS_MAX], direct[TASKS_MAX];
     bool open[TASKS_MAX];    /* see find_open */
     bool unlucky[TASKS_MAX]; /* needs something that failed against the plan */
+    uint32_t run_param[PARAMS_MAX], n_run_params; /* those that the run began with */
+    uint32_t removed, kept; /* files of members that are gone: see check_stale */
     long log_end;
     uint32_t made, explained, lists;    /* lists: members that a list brought or took */
     uint32_t ran, may, may_ran, failed; /* over all sessions */
+    uint32_t services, added, withdrawn;
 };
 
 /* ---- Sessions ---- */
+
+/* Is it about the file, not about the newest run? With `again: never` both are one, while
+ * the params are those of the run. */
+static bool names_file(const struct graph_test *g)
+{
+    return g->change.effect == EFFECT_NEW_RUN ||
+           (g->w.again_never && g->w.n_params == g->n_run_params &&
+            g->w.param[0] == g->run_param[0]);
+}
 
 static bool make_plan(struct graph_test *g, struct plan *plan)
 {
     const char *arguments[] = {"plan", "--all", "--json", NULL, NULL, NULL};
     size_t n = 3;
-    if (g->change.effect == EFFECT_NEW_RUN)
+    if (names_file(g))
         arguments[n++] = "flow.yaml";
     if (g->change.option)
         arguments[n] = g->change.option;
@@ -55,8 +69,9 @@ static void find_direct(struct graph_test *g)
     for (uint32_t i = 0; i < g->tasks.n; i++) {
         struct difference *d = &g->difference[i];
         compare_task(&g->old, &g->w, &g->tasks.task[i], d);
-        g->direct[i] = d->any || g->change.hit[g->tasks.task[i].def] ||
-                       g->change.effect == EFFECT_NEW_RUN;
+        g->direct[i] = (d->any || g->change.hit[g->tasks.task[i].def] ||
+                        g->change.effect == EFFECT_NEW_RUN) &&
+                       !g->w.defs[g->tasks.task[i].def].service;
     }
 }
 
@@ -105,6 +120,11 @@ static void learn_members(struct graph_test *g, bool keep)
     }
 }
 
+static bool is_service(const struct graph_test *g, uint32_t at)
+{
+    return g->w.defs[g->tasks.task[at].def].service;
+}
+
 /* Is it open which members its group has by the time that it would start? */
 static bool is_open(const struct graph_test *g, const struct task *task)
 {
@@ -124,15 +144,26 @@ static void find_open(struct graph_test *g)
         for (uint32_t k = 0; k < i && !g->open[i]; k++)
             g->open[i] = g->open[k] && task_needs(&g->w, task, &g->tasks.task[k], true);
     }
+    for (uint32_t i = g->tasks.n;
+         i-- > 0;) /* a service runs as those that need it do */
+        for (uint32_t k = i + 1; k < g->tasks.n && is_service(g, i); k++)
+            g->open[i] |= g->open[k] &&
+                          task_needs(&g->w, &g->tasks.task[k], &g->tasks.task[i], true);
 }
 
 static void run_session(struct graph_test *g)
 {
-    const char *run[] = {"run", "flow.yaml", "--json", NULL};
+    const char *run[] = {"run", "flow.yaml", "--json", NULL, NULL};
     const char *resume[] = {"resume", "--json", g->change.option, NULL};
     const char *tasks[] = {"status", "--tasks", "--json", NULL};
-    bool fresh = g->change.effect == EFFECT_NEW_RUN;
-    int status = cairn_do(g->t.setup, &g->w, g->t.dir, "run", fresh ? run : resume);
+    if (names_file(g))
+        run[3] = g->change.option;
+    int status =
+        cairn_do(g->t.setup, &g->w, g->t.dir, "run", names_file(g) ? run : resume);
+    if (g->change.effect == EFFECT_NEW_RUN)
+        g->n_run_params = g->w.n_params;
+    if (g->change.effect == EFFECT_NEW_RUN)
+        memcpy(g->run_param, g->w.param, sizeof g->run_param);
     check(&g->t, status == 0 || (status == 1 && !g->w.plain), "the run ends with %d",
           status);
     status = cairn_do(g->t.setup, &g->w, g->t.dir, "status", tasks);
@@ -151,6 +182,18 @@ static void run_session(struct graph_test *g)
 
 /* ---- P1, P7 ---- */
 
+/* Then what it reads may be made anew. */
+static bool needs_run(const struct graph_test *g, uint32_t at)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < at; k++) {
+        const struct verdict *v = plan_find(&g->plan, g->tasks.task[k].id);
+        any |= v && v->will != WILL_NOT &&
+               task_needs(&g->w, &g->tasks.task[at], &g->tasks.task[k], false);
+    }
+    return any;
+}
+
 /* A plan expects that what failed fails again, unless it is not what it was: another
  * definition, or an input or a secret that it reads. */
 static bool is_risk(const struct graph_test *g, uint32_t at,
@@ -160,6 +203,7 @@ static bool is_risk(const struct graph_test *g, uint32_t at,
     const struct state *state = status_find(before, task->id);
     bool reads_other =
         g->change.hit[task->def] && strcmp(g->change.reason, "output") != 0 &&
+        !needs_run(g, at) &&
         (!g->w.defs[task->def].depfile || strcmp(g->change.reason, "input") != 0);
     return state && strcmp(state->state, "failed") == 0 && !reads_other &&
            !g->difference[at].any && g->change.effect != EFFECT_NEW_RUN;
@@ -172,7 +216,7 @@ static void explain_one(struct graph_test *g, const struct verdict *v)
     const char *arguments[] = {"explain", v->task, "--json", NULL, NULL, NULL};
     struct verdict e;
     size_t n = 3;
-    if (g->change.effect == EFFECT_NEW_RUN)
+    if (names_file(g))
         arguments[n++] = "flow.yaml";
     if (g->change.option)
         arguments[n] = g->change.option;
@@ -236,7 +280,8 @@ static void check_reason(struct graph_test *g, uint32_t at)
     const struct difference *d = &g->difference[at];
     const struct verdict *v = plan_find(&g->plan, task->id);
     bool hit = g->change.hit[task->def];
-    if (!check(&g->t, v != NULL, "%s is not in the plan", task->id))
+    if (!check(&g->t, v != NULL, "%s is not in the plan", task->id) ||
+        is_service(g, at))
         return;
     const char *state = state_before(g, task->id);
     if (v->will == WILL_NOT || strcmp(state, "completed") != 0) {
@@ -285,6 +330,11 @@ static bool needs_are_certain(const struct graph_test *g, uint32_t at,
               : NEED_NOT;
         if (need != NEED_NOT && g->open[k])
             return false;
+        if (need != NEED_NOT && is_service(g, k)) {
+            if (!needs_are_certain(g, k, certain))
+                return false;
+            continue;
+        }
         /* Skipped again, it changes nothing for who has completed without it. */
         if (need == NEED_SOFT && v->will != WILL_NOT &&
             strcmp(state_before(g, v->task), "skipped") == 0)
@@ -321,7 +371,7 @@ static void check_certain(struct graph_test *g)
         certain[i] = (def->condition == COND_NONE ||
                       (def->condition == COND_PARAM && def->passed == NONE)) &&
                      def->when == WHEN_SUCCESS && !def->finally && !g->open[i] &&
-                     needs_are_certain(g, i, certain);
+                     !def->service && needs_are_certain(g, i, certain);
         check(&g->t, !v || !certain[i] || v->will != WILL_MAY,
               "%s may run, though nothing is uncertain: %s", v ? v->task : "",
               v ? v->detail : "");
@@ -358,6 +408,12 @@ static void check_plain(struct graph_test *g)
     uint32_t may = 0;
     memcpy(expected, g->direct, sizeof expected);
     add_behind(g, NEED_SOFT, false, expected);
+    for (uint32_t i = g->tasks.n; i-- > 0;)
+        expected[i] &= !is_service(g, i);
+    for (uint32_t i = g->tasks.n; i-- > 0;)
+        for (uint32_t k = i + 1; k < g->tasks.n && is_service(g, i); k++)
+            expected[i] |= expected[k] && task_needs(&g->w, &g->tasks.task[k],
+                                                     &g->tasks.task[i], true);
     for (uint32_t i = 0; i < g->tasks.n; i++) {
         const struct verdict *v = plan_find(&g->plan, g->tasks.task[i].id);
         bool will = v && v->will == WILL;
@@ -397,7 +453,8 @@ static bool could_not_start(const struct graph_test *g, const char *id)
 {
     const struct state *now = status_find(&g->status, id);
     return now && strcmp(now->state, "failed") == 0 && now->exit_code == -1 &&
-           strncmp(now->text, "its input ", 10) == 0;
+           (strncmp(now->text, "its input ", 10) == 0 ||
+            strncmp(now->text, "its list is not known", 21) == 0);
 }
 
 /* The task, or what it stood for: a member that its list has by now. */
@@ -410,9 +467,35 @@ static bool has_run(const struct graph_test *g, uint32_t i)
     return ran;
 }
 
+/* A service runs if, and only if, a task that needs it does; a group of them, of which
+ * only some are needed, by member. */
+static void check_services(struct graph_test *g)
+{
+    bool stopped = false;
+    for (uint32_t i = 0; i < g->tasks.n && g->w.policy != ON_CONTINUE; i++) {
+        const struct state *now = status_find(&g->status, g->tasks.task[i].id);
+        stopped |= now && strcmp(now->state, "failed") == 0 &&
+                   !g->w.defs[g->tasks.task[i].def].may_fail;
+    }
+    for (uint32_t i = 0; i < g->tasks.n; i++) {
+        bool used = false, tried = false;
+        for (uint32_t k = i + 1; k < g->tasks.n && is_service(g, i); k++) {
+            bool needs = task_needs(&g->w, &g->tasks.task[k], &g->tasks.task[i], true);
+            used |= needs && g->logged[k];
+            tried |= needs && (stopped || could_not_start(g, g->tasks.task[k].id));
+        }
+        check(&g->t, !is_service(g, i) || g->logged[i] || !used,
+              "a task that needs the service %s ran without it", g->tasks.task[i].id);
+        check(&g->t, !is_service(g, i) || !g->logged[i] || used || tried,
+              "the service %s ran, and no task that needs it", g->tasks.task[i].id);
+        g->services += is_service(g, i) && g->logged[i];
+    }
+}
+
 static void check_run(struct graph_test *g)
 {
     find_unlucky(g);
+    check_services(g);
     for (uint32_t i = 0; i < g->tasks.n; i++) {
         const char *id = g->tasks.task[i].id;
         const struct verdict *v = plan_find(&g->plan, id);
@@ -433,12 +516,84 @@ static void check_run(struct graph_test *g)
     }
 }
 
+/* ---- Files of members that are gone ---- */
+
+static bool is_made(const struct graph_test *g, uint32_t def, uint32_t value)
+{
+    const struct def *now = &g->w.defs[def];
+    bool made = false;
+    for (uint32_t i = 0; i < now->n_members; i++)
+        made |= now->member[i] == value;
+    return made && !now->removed;
+}
+
+/* Of a member of before the change, which had completed and was done, so that its output
+ * is as it was recorded: `stale: remove` removes that, and nothing else does. */
+static void check_stale_file(struct graph_test *g, uint32_t at, uint32_t value)
+{
+    const struct def *old = &g->old.defs[at];
+    char path[DIR_SIZE + 32], id[ID_SIZE];
+    snprintf(path, sizeof path, "%s/out/%u-%u", g->t.dir, at, value);
+    snprintf(id, sizeof id, "%s[part=%u%s]", old->id, value,
+             old->sided ? ",side=x" : "");
+    const struct verdict *v = plan_find(&g->before, id);
+    if (!v || v->will != WILL_NOT || strcmp(v->reason, "done") != 0)
+        return;
+    enum stale stale = def_stale(&g->w, &g->w.defs[at]);
+    bool there = access(path, F_OK) == 0;
+    check(&g->t, there == (stale != STALE_REMOVE),
+          "out/%u-%u of %s is %s, `stale` is %u", at, value, id,
+          there ? "there" : "gone", (unsigned)stale);
+    snprintf(path, sizeof path, "out/%u-%u was made by", at, value);
+    char *said = file_read(g->t.dir, "out.plan");
+    bool named = said && strstr(said, path);
+    free(said);
+    /* Of a list, the members that go are known when it is made. */
+    check(&g->t, g->w.defs[at].made || named == (stale != STALE_KEEP),
+          "out/%u-%u: the plan %s it, `stale` is %u", at, value,
+          named ? "names" : "does not name", (unsigned)stale);
+    g->removed += stale == STALE_REMOVE;
+    g->kept += stale != STALE_REMOVE;
+}
+
+static void check_stale(struct graph_test *g)
+{
+    for (uint32_t i = 0; i < g->old.n_defs; i++) {
+        const struct def *old = &g->old.defs[i];
+        bool same = !old->removed && !g->w.defs[i].removed &&
+                    strcmp(old->id, g->w.defs[i].id) == 0 && old->output;
+        for (uint32_t k = 0; k < old->n_members && same; k++)
+            if (old->member[k] != UNLISTED && !is_made(g, i, old->member[k]))
+                check_stale_file(g, i, old->member[k]);
+    }
+}
+
 /* ---- One graph ---- */
+
+/* `cairn add`, where that is the change. */
+static bool add_or_withdraw(struct graph_test *g)
+{
+    char run[16];
+    const char *id = g->w.defs[g->change.which].id;
+    const char *add[] = {"add", run, "added.yaml", NULL};
+    const char *withdraw[] = {"add", "--withdraw", run, id, NULL};
+    bool adds = g->change.effect == EFFECT_ADDED;
+    if (!adds && g->change.effect != EFFECT_WITHDRAWN)
+        return true;
+    snprintf(run, sizeof run, "%u", g->status.run);
+    if (!check(&g->t, !adds || workflow_write_added(&g->w, g->change.which, g->t.dir),
+               "cannot write what is added"))
+        return false;
+    int status = cairn_do(g->t.setup, &g->w, g->t.dir, "add", adds ? add : withdraw);
+    g->added += adds;
+    g->withdrawn += !adds;
+    return check(&g->t, status == 0, "add ends with %d", status);
+}
 
 static void check_change(struct graph_test *g)
 {
     if (!check(&g->t, workflow_write(&g->w, g->t.dir), "cannot write the workflow") ||
-        !make_plan(g, &g->plan))
+        !add_or_withdraw(g) || !make_plan(g, &g->plan))
         return;
     learn_new_groups(g);
     workflow_tasks(&g->w, &g->tasks);
@@ -456,6 +611,8 @@ static void check_change(struct graph_test *g)
     if (g->w.plain)
         check_plain(g);
     learn_members(g, false);
+    if (g->change.effect == EFFECT_DEFINITION)
+        check_stale(g);
 }
 
 static void one_kind(struct graph_test *g, uint32_t kind)
@@ -469,10 +626,13 @@ static void one_kind(struct graph_test *g, uint32_t kind)
         return;
     }
     g->made++;
-    if (g->change.effect == EFFECT_TUNING) {
+    if (g->change.effect == EFFECT_TUNING || g->change.effect == EFFECT_DEFINITION) {
         struct change change = g->change;
-        g->change = none; /* the file is still the old one */
+        struct workflow now = g->w;
+        g->change = none;
+        g->w = g->old; /* as the file still is */
         make_plan(g, &g->before);
+        g->w = now;
         g->change = change;
     }
     check_change(g);
@@ -490,7 +650,7 @@ static void shuffle(struct rng *rng, uint32_t *order, uint32_t n)
 static void one_graph(const struct setup *setup, uint32_t index)
 {
     static struct graph_test g;
-    char name[64], detail[200];
+    char name[64], detail[400];
     uint32_t order[KINDS_MAX], n = change_kinds();
     uint64_t seed = setup->seed + index;
     bool plain = seed % 2 == 0;
@@ -507,9 +667,11 @@ static void one_graph(const struct setup *setup, uint32_t index)
         one_kind(&g, order[i]);
     snprintf(detail, sizeof detail,
              "seed %llu, %u tasks%s, %u changes, %u explanations, %u started, %u of %u "
-             "that might, %u failures, %u members of lists came or went",
+             "that might, %u failures, %u members of lists came or went, %u services, "
+             "%u added, %u withdrawn, %u stale removed, %u left",
              (unsigned long long)seed, g.tasks.n, plain ? ", plain" : "", g.made,
-             g.explained, g.ran, g.may_ran, g.may, g.failed, g.lists);
+             g.explained, g.ran, g.may_ran, g.may, g.failed, g.lists, g.services,
+             g.added, g.withdrawn, g.removed, g.kept);
     test_end(&g.t, detail);
 }
 

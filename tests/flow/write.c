@@ -28,10 +28,11 @@ static void put_sleep(const struct def *def, char text[FIELD_SIZE])
 /* Fails so often first: a directory is made by one attempt only. */
 static void put_flaky(const struct def *def, uint32_t index, char text[FIELD_SIZE])
 {
-    if (!def->flaky)
+    uint32_t times = def->service ? def->false_starts : def->flaky;
+    if (!times)
         return;
     put(text, "for n in");
-    for (uint32_t i = 1; i <= def->flaky; i++)
+    for (uint32_t i = 1; i <= times; i++)
         put(text, " %u", i);
     put(text,
         "; do if mkdir \"$FLOW_DIR/flaky/%u-$n-${part-}\" 2>/dev/null; then exit 4; "
@@ -40,10 +41,50 @@ static void put_flaky(const struct def *def, uint32_t index, char text[FIELD_SIZ
         index);
 }
 
+/* "t.3" as in $CAIRN_PORT_T_3. */
+static void put_port(const struct def *service, char text[FIELD_SIZE])
+{
+    put(text, "$CAIRN_PORT_");
+    for (const char *at = service->id; *at; at++)
+        put(text, "%c", *at == '.' ? '_' : *at == 't' ? 'T' : *at == 'n' ? 'N' : *at);
+}
+
+/* Looks whether its services are there. Of a group, only of the member that it needs. */
+static void put_look(const struct workflow *w, const struct def *def,
+                     char text[FIELD_SIZE])
+{
+    for (uint32_t i = 0; i < def->n_needs; i++) {
+        const struct def *need = &w->defs[def->needs[i]];
+        if (!need->service || (need->n_members && !def->element[i]))
+            continue;
+        put(text,
+            "read -r start pid <\"$FLOW_DIR/up%u%s\"; kill -0 \"$pid\" || exit 9; ",
+            def->needs[i], need->n_members ? "-$part" : "");
+        if (need->port) {
+            put(text, "test \"");
+            put_port(need, text);
+            put(text, "\" -gt 0 || exit 9; ");
+        }
+    }
+}
+
 static void put_script(const struct workflow *w, uint32_t index, char text[FIELD_SIZE])
 {
     const struct def *def = &w->defs[index];
     put(text, "echo \"$CAIRN_TASK\" >>\"$FLOW_DIR/log\"; : %u; ", def->version);
+    put_look(w, def, text);
+    if (def->service) {
+        if (def_has_sheet(w, def))
+            put(text, ": $told; ");
+        put_sleep(def, text);
+        put_flaky(def, index, text);
+        put(text,
+            def->fails ? "exit 3"
+                       : "echo \"$CAIRN_RUN.$CAIRN_ATTEMPT $$\" "
+                         ">\"$FLOW_DIR/up%u${part+-$part}\"; exec sleep 600",
+            index);
+        return;
+    }
     if (def_has_sheet(w, def))
         put(text, ": $told; ");
     put_sleep(def, text);
@@ -61,8 +102,11 @@ static void put_script(const struct workflow *w, uint32_t index, char text[FIELD
     if (def->depfile)
         put(text, "echo \"x: in/%u\" >\"out/%u${part+-$part}.d\"; ", index, index);
     if (def->output)
-        put(text, "echo \"%u ${GOT-}\" >\"out/%u${part+-$part}\"; ", def->version,
-            index);
+        put(text, "echo \"%u ${GOT-}%s\" >\"out/%u${part+-$part}\"; ", def->version,
+            def->args ? " $*" : "", index);
+    if (def->adds)
+        put(text, "\"$FLOW_CAIRN\" add \"$CAIRN_RUN\" \"$FLOW_DIR/added.yaml\" "
+                  ">/dev/null || exit 8; ");
     if (def->rounds)
         put(text, "echo \"round=$CAIRN_ROUND\" >>\"$CAIRN_OUTPUT\"; ");
     if (def->fails && !def->rounds)
@@ -142,6 +186,15 @@ static void put_needs(const struct workflow *w, const struct def *def,
     }
 }
 
+static void put_args(const struct workflow *w, const struct def *def,
+                     char text[FIELD_SIZE])
+{
+    if (def->args)
+        put(text, "\"a %u\"", def->args);
+    if (def->args && def->args_of != NONE)
+        put(text, ", \"${{ tasks['%s'].files }}\"", w->defs[def->args_of].id);
+}
+
 static void put_set(uint32_t set, const char *name, char text[FIELD_SIZE])
 {
     const char *before = "";
@@ -161,6 +214,13 @@ void field_text(const struct workflow *w, uint32_t index, enum field field,
     switch (field) {
     case FIELD_COMMAND:
         put_command(w, index, text);
+        break;
+    case FIELD_ARGS:
+        put_args(w, def, text);
+        break;
+    case FIELD_REPEAT:
+        if (def->rounds)
+            put(text, "outputs.round == %u", def->rounds + (def->fails ? 1 : 0));
         break;
     case FIELD_SHELL:
         put(text, "%s", def->shell ? def->shell > 1 ? "sh, -e, -c" : "sh, -u, -c" : "");
@@ -203,6 +263,10 @@ void field_text(const struct workflow *w, uint32_t index, enum field field,
     case FIELD_FALLBACK:
         if (def->fallback)
             put(text, "'echo \"v=f\" >>\"$CAIRN_OUTPUT\"; : %u'", def->fallback);
+        if (def->fallback && def->depfile) {
+            text[strlen(text) - 1] = '\0';
+            put(text, "; echo \"x: in/%u\" >\"out/%u${part+-$part}.d\"'", index, index);
+        }
         break;
     case FIELD_NEEDS:
         put_needs(w, def, text);
@@ -214,17 +278,30 @@ void field_text(const struct workflow *w, uint32_t index, enum field field,
 
 /* ---- The file ---- */
 
+static void write_service(FILE *file, const struct def *def, uint32_t index)
+{
+    fprintf(file,
+            "    service: true\n    ready: {run: 'read -r start pid "
+            "<\"$FLOW_DIR/up%u${part+-$part}\"; test \"$start\" = "
+            "\"$CAIRN_RUN.$CAIRN_ATTEMPT\"', every: 10ms, within: 50s}\n",
+            index);
+    if (def->restart)
+        fprintf(file, "    restart: %u\n", def->restart);
+    if (def->port)
+        fprintf(file, "    port: true\n");
+}
+
 static void write_tuning(FILE *file, const struct workflow *w, const struct def *def)
 {
+    static const char *const stale[] = {"", "warn", "remove", "keep"};
+    if (def->service)
+        write_service(file, def, (uint32_t)(def - w->defs));
+    if (def->stale)
+        fprintf(file, "    stale: %s\n", stale[def->stale]);
     if (def->timeout_s)
         fprintf(file, "    timeout: %us\n", def->timeout_s);
     if (def->retries)
         fprintf(file, "    retries: {max: %u}\n", def->retries);
-    if (def->rounds)
-        fprintf(
-            file, "    repeat: {until: outputs.round == %u, max: %u, delay: %ums}\n",
-            def->rounds + (def->fails ? 1 : 0),
-            def->rounds + (def->fails ? 0 : def->rounds_more), def->rounds_more * 2);
     if (def->slots)
         fprintf(file, "    slots: %u\n", def->slots);
     if (def->pool > POOLS)
@@ -291,6 +368,8 @@ static bool write_sheet(const struct workflow *w, const struct def *def,
 static void write_def(FILE *file, const struct workflow *w, uint32_t index)
 {
     static const char *const formats[FIELDS] = {"    %s\n",
+                                                "    args: [%s]\n",
+                                                "",
                                                 "    shell: [%s]\n",
                                                 "    env: {%s}\n",
                                                 "    outputs: [%s]\n",
@@ -312,7 +391,11 @@ static void write_def(FILE *file, const struct workflow *w, uint32_t index)
     write_foreach(file, w, def);
     for (uint32_t i = 0; i < FIELDS; i++) {
         field_text(w, index, (enum field)i, text);
-        if (text[0])
+        if (text[0] && i == FIELD_REPEAT)
+            fprintf(file, "    repeat: {until: %s, max: %u, delay: %ums}\n", text,
+                    def->rounds + (def->fails ? 0 : def->rounds_more),
+                    def->rounds_more * 2);
+        else if (text[0])
             fprintf(file, formats[i], text);
     }
     if (def->needs_all && def_wants_group(w, def))
@@ -337,8 +420,13 @@ static void write_top(FILE *file, const struct workflow *w)
             w->pool_limit[0], w->shared ? "store" : "run", w->pool_limit[1]);
     if (w->memory)
         fprintf(file, "memory: %uM\n", w->memory);
-    if (w->reuse)
-        fprintf(file, "defaults: {reuse: true}\n");
+    static const char *const stale[] = {"warn", "warn", "remove", "keep"};
+    fprintf(file, "defaults: {stale: %s%s}\n", stale[w->stale],
+            !w->reuse ? ""
+            : w->keep ? ", reuse: {keep: 1h}"
+                      : ", reuse: true");
+    if (w->again_never)
+        fprintf(file, "again: never\n");
 }
 
 /* Puts down the outcome and the value of every task. */
@@ -349,10 +437,10 @@ static void write_report(FILE *file, const struct workflow *w)
             "echo \"$CAIRN_RUN_STATUS\" >>\"$FLOW_DIR/report\"'\n    env:\n");
     for (uint32_t i = 0; i < w->n_defs; i++) {
         const struct def *def = &w->defs[i];
-        if (def->removed || def->finally)
+        if (def->removed || def->finally || def->added)
             continue;
         fprintf(file, "      SEEN_%u: \"${{ tasks['%s'].status }}\"\n", i, def->id);
-        if (!def->n_members)
+        if (!def->n_members && !def->service)
             fprintf(file,
                     "      SEEN_%u_v: \"${{ default(tasks['%s'].outputs.v, 'none') }} "
                     "${{ default(tasks['%s'].outputs.got, 'none') }}\"\n",
@@ -363,7 +451,7 @@ static void write_report(FILE *file, const struct workflow *w)
 static void write_part(FILE *file, const struct workflow *w, bool finally)
 {
     for (uint32_t i = 0; i < w->n_defs; i++)
-        if (!w->defs[i].removed && w->defs[i].finally == finally)
+        if (!w->defs[i].removed && !w->defs[i].added && w->defs[i].finally == finally)
             write_def(file, w, i);
 }
 
@@ -389,5 +477,20 @@ bool workflow_write(const struct workflow *w, const char *dir)
     if (w->report)
         write_report(file, w);
     good &= !ferror(file);
+    return fclose(file) == 0 && good;
+}
+
+bool workflow_write_added(const struct workflow *w, uint32_t one, const char *dir)
+{
+    char path[DIR_SIZE + 16];
+    snprintf(path, sizeof path, "%s/added.yaml", dir);
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return false;
+    fprintf(file, "tasks:\n");
+    for (uint32_t i = 0; i < w->n_defs; i++)
+        if (!w->defs[i].removed && w->defs[i].added && (one == NONE || one == i))
+            write_def(file, w, i);
+    bool good = !ferror(file);
     return fclose(file) == 0 && good;
 }
