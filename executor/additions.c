@@ -355,6 +355,24 @@ static int find_caller(struct adding *a, const char **by)
     return rc;
 }
 
+/* The owner of a live run may know secrets that are not known here. */
+static int see_refusal(struct adding *a, uint64_t id)
+{
+    struct buf data = BUF_INIT;
+    struct command_row row;
+    int rc = !a->out->taken
+                 ? 0
+                 : store_get_command(a->store, a->row.run, id, &row, &data, a->error);
+    if (!rc && a->out->taken && row.verb == COMMAND_REFUSED)
+        rc = error_set(a->error, CAIRN_EUSAGE,
+                       "nothing is added: the value of a secret that the owner of run "
+                       "%llu was given is in the text, which was taken out of the "
+                       "store again",
+                       (unsigned long long)a->row.run);
+    buf_release(&data);
+    return rc;
+}
+
 static int add_all(struct adding *a, uint64_t run)
 {
     struct command_row command = {0};
@@ -378,7 +396,8 @@ static int add_all(struct adding *a, uint64_t run)
     rc = live < 0 ? live : rc;
     return rc || a->same ? rc
                          : command_offer(a->store, &command, &a->out->live,
-                                         &a->out->taken, a->error);
+                                         &a->out->taken, a->error)
+                               ?: see_refusal(a, command.id);
 }
 
 int cairn_add(struct cairn_store *store, uint64_t run,
@@ -400,8 +419,10 @@ int cairn_add(struct cairn_store *store, uint64_t run,
 
 /* ---- Withdrawing some ----
  *
- * Only of a run that nobody owns, whose workflow is owned meanwhile: so nobody starts a
- * task that is gone. What is left is parsed with the file. */
+ * What is left is parsed with the file. Where nobody owns the workflow, it is owned
+ * meanwhile, so nobody starts a task that is gone. A live run's owner is asked by a
+ * command, which it answers in one transaction: it withdraws all of them, or none where
+ * one has started (owned_run.c). */
 
 struct withdrawing {
     struct adding adding;
@@ -410,7 +431,9 @@ struct withdrawing {
     const char *by;
     struct addition *all;
     size_t n_all;
-    struct buf data; /* of the command */
+    struct buf data;  /* of the command, ... */
+    uint64_t command; /* ... which has this number, */
+    uint8_t verb;     /* and this verb */
 };
 
 static int not_added(const struct withdrawing *w, const char *task)
@@ -501,12 +524,11 @@ static int put_withdrawal(struct withdrawing *w)
 {
     struct adding *a = &w->adding;
     struct command_row command = {.run = a->row.run,
-                                  .verb = COMMAND_WITHDRAW,
+                                  .verb = w->verb,
                                   .gen = a->row.gen,
                                   .task = UINT32_MAX,
                                   .time_ns = clock_utc_ns(),
                                   .data = buf_view(&w->data)};
-    struct added_sum sum;
     uint64_t last = 0;
     int rc = store_begin(a->store, -1, a->error);
     if (rc)
@@ -515,20 +537,19 @@ static int put_withdrawal(struct withdrawing *w)
     bool again = !rc && last != a->before.last;
     if (!rc && !again)
         rc = store_put_command(a->store, &command, a->error);
-    for (size_t i = 0; i < w->n && !rc && !again; i++)
-        rc = added_name_drop(a->store, a->row.run, str_of(w->tasks[i]), a->error);
-    int there = rc || again ? 0 : added_sum_get(a->store, a->row.run, &sum, a->error);
-    sum.last = command.id;
-    if (there)
-        rc = there < 0 ? there : added_sum_put(a->store, a->row.run, &sum, a->error);
+    if (!rc && !again && command.verb == COMMAND_WITHDRAW)
+        rc = added_withdraw(a->store, a->row.run, command.id, command.data, a->error);
+    w->command = command.id;
     rc = store_end(a->store, rc, a->error);
     return !rc && again ? 1 : rc;
 }
 
-static int withdraw_owned(struct withdrawing *w)
+/* Stores the command, with the check of what is left. */
+static int give_withdrawal(struct withdrawing *w, uint8_t verb)
 {
     struct adding *a = &w->adding;
     int rc;
+    w->verb = verb;
     do {
         buf_clear(&w->data);
         rc = additions_load(a->store, a->row.run, &w->all, &w->n_all, a->error);
@@ -547,12 +568,94 @@ static int refuse_live(struct adding *a)
 {
     unsigned long long run = a->row.run, other = owner_run(a->store, a->row.workflow);
     unsigned long long live = other ? other : run;
-    return error_set(
-        a->error, CAIRN_EOWNED,
-        "run %llu of the workflow is live: tasks are withdrawn from a run "
-        "that rests\nend it with `cairn cancel %llu`, withdraw them, and go "
-        "on with `cairn resume %llu`",
-        live, live, live);
+    return error_set(a->error, CAIRN_EOWNED,
+                     "run %llu of the workflow is live, so nothing is withdrawn from "
+                     "run %llu\nwait for that one with `cairn watch %llu`, or end it "
+                     "with `cairn cancel %llu`",
+                     live, run, live, live);
+}
+
+/* Nobody has taken it: nobody will. */
+static int call_off(struct withdrawing *w, const struct command_row *asked)
+{
+    struct adding *a = &w->adding;
+    struct command_row row = *asked;
+    bool taken = false;
+    int rc = store_begin(a->store, -1, a->error);
+    if (rc)
+        return rc;
+    row.argument = TAKE_BACK_CALLED_OFF;
+    rc = store_command_taken(a->store, row.id, &taken, a->error);
+    if (!rc && !taken)
+        rc = store_answer_command(a->store, &row, a->error);
+    return store_end(a->store, rc, a->error);
+}
+
+/* 1: to be tried again. */
+static int read_answer(struct withdrawing *w, bool live)
+{
+    struct adding *a = &w->adding;
+    struct buf data = BUF_INIT;
+    struct command_row row;
+    unsigned long long run = a->row.run;
+    int rc = store_get_command(a->store, run, w->command, &row, &data, a->error);
+    if (!rc && row.verb == COMMAND_TAKE_BACK && row.argument == TAKE_BACK_STARTED)
+        rc = error_set(a->error, CAIRN_EOWNED,
+                       "nothing is withdrawn: task `%.*s` of run %llu, which is live, "
+                       "has started or ended\nit can be withdrawn when the run has "
+                       "ended (`cairn cancel %llu` ends it)",
+                       (int)row.data.len, row.data.len ? row.data.ptr : "", run, run);
+    else if (!rc && row.argument == TAKE_BACK_CALLED_OFF && live)
+        rc = error_set(a->error, CAIRN_EBUSY,
+                       "nothing is withdrawn: the owner of run %llu has not answered "
+                       "in time",
+                       run);
+    else if (!rc)
+        rc = row.verb != COMMAND_WITHDRAW;
+    buf_release(&data);
+    return rc;
+}
+
+static int ask_for_withdrawal(struct withdrawing *w)
+{
+    struct adding *a = &w->adding;
+    bool taken = false, live = false;
+    int rc = run_live(a->store, &a->row, a->error);
+    if (rc <= 0)
+        return rc ? rc : refuse_live(a);
+    rc = give_withdrawal(w, COMMAND_TAKE_BACK);
+    struct command_row asked = {.run = a->row.run, .id = w->command};
+    struct buf data = BUF_INIT;
+    if (!rc)
+        rc = command_offer(a->store,
+                           &(struct command_row){.run = asked.run,
+                                                 .id = asked.id,
+                                                 .verb = COMMAND_TAKE_BACK},
+                           &live, &taken, a->error);
+    if (!rc && !taken)
+        rc = store_get_command(a->store, asked.run, asked.id, &asked, &data, a->error)
+                 ?: call_off(w, &asked);
+    buf_release(&data);
+    return rc ? rc : read_answer(w, live);
+}
+
+/* 1: to be tried again. */
+static int try_to_withdraw(struct withdrawing *w, uint64_t run)
+{
+    struct adding *a = &w->adding;
+    uint64_t workflow;
+    int64_t offset;
+    arena_release(&a->arena);
+    int rc = run_row_get(&a->row, a->store, run, &a->arena, a->error)
+                 ?: owner_acquire(a->store, a->row.workflow_name, &workflow, &offset,
+                                  a->error);
+    if (rc == CAIRN_EOWNED)
+        return ask_for_withdrawal(w);
+    if (!rc) {
+        rc = give_withdrawal(w, COMMAND_WITHDRAW);
+        owner_release(a->store, offset);
+    }
+    return rc;
 }
 
 int cairn_withdraw(struct cairn_store *store, uint64_t run, const char *const *tasks,
@@ -561,19 +664,12 @@ int cairn_withdraw(struct cairn_store *store, uint64_t run, const char *const *t
     struct withdrawing w = {
         .adding = {.store = store, .error = error}, .tasks = tasks, .n = n, .by = by};
     struct adding *a = &w.adding;
-    uint64_t workflow;
-    int64_t offset;
     if (!n)
         return error_set(error, CAIRN_EUSAGE, "there are no tasks to withdraw");
-    int rc = find_caller(a, &w.by)
-             ?: run_row_get(&a->row, store, run, &a->arena, error)
-             ?: owner_acquire(store, a->row.workflow_name, &workflow, &offset, error);
-    if (rc == CAIRN_EOWNED)
-        rc = refuse_live(a);
-    else if (!rc) {
-        rc = withdraw_owned(&w);
-        owner_release(store, offset);
-    }
+    int rc = find_caller(a, &w.by);
+    do {
+        rc = rc < 0 ? rc : try_to_withdraw(&w, run);
+    } while (rc == 1);
     buf_release(&w.data);
     arena_release(&a->arena);
     return rc;

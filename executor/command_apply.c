@@ -330,7 +330,7 @@ static int take_in_place(struct engine *e, const struct command_row *row,
     struct cairn_error why = {0};
     char name[64];
     size_t n = 0;
-    if (!can_extend(e) || redactor_finds(e->run.situation.secrets.redactor, text))
+    if (!can_extend(e))
         return 1;
     int rc = additions_named(e->request.store, run, text, row->id, &all, &n, &why);
     if (rc)
@@ -355,6 +355,16 @@ static void log_addition(struct engine *e, const struct command_row *row, struct
     buf_release(&said);
 }
 
+static void refuse_addition(struct engine *e, const struct command_row *row)
+{
+    log_command(e, row, UINT32_MAX, "refused: the value of a secret is in the text");
+    report(e, CAIRN_EVENT_NOTICE,
+           "the value of a secret is in tasks that were added: they are refused, and "
+           "their text is taken out of the store");
+    if (owned_run_refuse(e, row->id))
+        engine_break(e);
+}
+
 static void take_addition(struct engine *e, const struct command_row *row)
 {
     struct cairn_workflow *w = e->request.workflow;
@@ -363,6 +373,10 @@ static void take_addition(struct engine *e, const struct command_row *row)
     char said[96];
     bool good = addition_decode(row->data, &by, &text);
     log_addition(e, row, good ? by : STR(""));
+    if (good && redactor_finds(e->run.situation.secrets.redactor, text)) {
+        refuse_addition(e, row);
+        return;
+    }
     if (e->request.mode != MODE_RUN || row->id <= additions_up_to(w, e->run.row.run))
         return;
     int rc = good ? take_in_place(e, row, text, NULL) : 1;
@@ -423,6 +437,11 @@ static bool apply_command(struct engine *e, const struct command_row *row)
         break;
     case COMMAND_WITHDRAW:
         log_withdrawal(e, row);
+        break;
+    case COMMAND_TAKE_BACK:
+        taken = owned_run_take_back(e, row);
+        break;
+    case COMMAND_REFUSED:
         break;
     }
     failure_check_settled(e);

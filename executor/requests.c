@@ -70,6 +70,7 @@ static int wait_or_settle(struct command_wait *w, struct cairn_error *error)
     bool ended =
         w->row.state == CAIRN_RUN_FAILED || w->row.state == CAIRN_RUN_CANCELLED;
     w->kept = w->command->verb == COMMAND_ADD ||
+              w->command->verb == COMMAND_TAKE_BACK ||
               (w->command->verb == COMMAND_COMPLETE && ended);
     if (w->kept)
         return 0;

@@ -908,6 +908,17 @@ void sched_end(struct sched *s, uint32_t task, enum cairn_outcome outcome,
     check_transition(s);
 }
 
+void sched_drop(struct sched *s, const uint32_t *tasks, uint32_t n,
+                sched_skip_fn *skipped, void *context)
+{
+    struct propagation r = {
+        .s = s, .services = s->left != NULL, .skipped = skipped, .context = context};
+    for (uint32_t i = 0; i < n; i++)
+        drop_task(&r, tasks[i], CAIRN_EXCLUDED);
+    propagate_ends(&r);
+    check_transition(s);
+}
+
 static bool is_wanted_now(const struct sched *s, uint32_t task)
 {
     uint8_t when = graph_def(s->graph, task)->when;

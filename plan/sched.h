@@ -171,6 +171,10 @@ void sched_offer(struct sched *sched, uint32_t task);
  * ENDED. */
 void sched_end(struct sched *sched, uint32_t task, enum cairn_outcome outcome,
                sched_skip_fn *skipped, void *context);
+/* These tasks, which are not taken and which no others need, will not run: they end as
+ * excluded. `skipped` as above. */
+void sched_drop(struct sched *sched, const uint32_t *tasks, uint32_t n,
+                sched_skip_fn *skipped, void *context);
 /* A task that ended OPEN is to run after all: READY, or WAITING for a need that runs
  * again, too. */
 void sched_rerun(struct sched *sched, uint32_t task);

@@ -882,12 +882,22 @@ static int leave_out(struct loader *l, struct addition *one)
     return rc;
 }
 
+/* The workflow has its tasks. */
+static bool is_known(const struct cairn_workflow *w, const struct addition *one)
+{
+    size_t i = 0;
+    while (i < w->n_additions && w->additions[i].id != one->id)
+        i++;
+    return i < w->n_additions && w->additions[i].n_gone == one->n_gone;
+}
+
 /* A live run goes on without new tasks that would end it, because the value of a secret
- * is in them, and without those behind, which may need them; until it is resumed. */
+ * is in them, and without those behind, which may need them; until it is resumed. The
+ * owner refuses the former (owned_run.c), so that of these only the latter are left. */
 static int leave_out_secret(struct loader *l, struct addition *all, size_t n)
 {
     struct secrets secrets;
-    uint64_t run = l->s->recorded.row.run, known = additions_up_to(l->w, run);
+    uint64_t known = additions_up_to(l->w, l->s->recorded.row.run);
     bool left = false;
     if (!l->w->going_on)
         return 0;
@@ -896,17 +906,17 @@ static int leave_out_secret(struct loader *l, struct addition *all, size_t n)
         return rc;
     for (size_t i = 0; i < n && !rc; i++) {
         const struct str text = {all[i].text, all[i].length};
+        bool behind = l->w->refused && all[i].id > l->w->refused &&
+                      all[i].id <= l->w->refused_up_to;
         left |= all[i].id > known && redactor_finds(secrets.redactor, text);
-        if (left)
+        if (left || (behind && !is_known(l->w, &all[i])))
             rc = leave_out(l, &all[i]);
     }
     secrets_release(&secrets);
     if (left && !rc)
         situation_add_notice(l->s,
                              "the value of a secret is in tasks that were added: the "
-                             "run goes on without them; when it has ended, take them "
-                             "back with `cairn add --withdraw %llu TASK...`",
-                             (unsigned long long)run);
+                             "run goes on without them");
     return rc;
 }
 

@@ -342,6 +342,55 @@ int addition_text(struct cairn_store *store, uint64_t run, uint64_t id,
     return rc;
 }
 
+int added_withdraw(struct cairn_store *store, uint64_t run, uint64_t command,
+                   struct str data, struct cairn_error *error)
+{
+    struct reader reader = reader_of(data.ptr, data.len);
+    struct added_sum sum;
+    struct str name;
+    uint64_t id;
+    int rc = 0;
+    (void)read_lstr(&reader);
+    while (!rc && withdrawal_next(&reader, &id, &name))
+        rc = added_name_drop(store, run, name, error);
+    if (!rc && !reader_done(&reader))
+        rc = damaged_addition(run, error);
+    int there = rc ? 0 : added_sum_get(store, run, &sum, error);
+    if (rc || there <= 0)
+        return rc ? rc : there;
+    sum.last = command;
+    return added_sum_put(store, run, &sum, error);
+}
+
+int addition_refuse(struct cairn_store *store, uint64_t run, uint64_t id,
+                    struct cairn_error *error)
+{
+    struct buf data = BUF_INIT, empty = BUF_INIT;
+    struct arena arena = ARENA_INIT;
+    struct name_list names = {0};
+    struct command_row row;
+    struct str by, text;
+    int rc = store_get_command(store, run, id, &row, &data, error);
+    if (!rc && (row.verb != COMMAND_ADD || !addition_decode(row.data, &by, &text)))
+        rc = damaged_addition(run, error);
+    if (!rc)
+        rc = addition_names(text, &arena, &names, error);
+    for (size_t i = 0; i < names.n && !rc; i++)
+        rc = added_name_drop(store, run, names.at[i], error);
+    if (!rc) /* the sums: the next addition makes them anew */
+        rc = added_name_drop(store, run, STR(""), error);
+    if (!rc) {
+        addition_encode(by, STR(""), &empty);
+        row.verb = COMMAND_REFUSED;
+        row.data = buf_view(&empty);
+        rc = buf_check(&empty, error) ?: store_answer_command(store, &row, error);
+    }
+    arena_release(&arena);
+    buf_release(&empty);
+    buf_release(&data);
+    return rc;
+}
+
 /* ---- Those that a text names ---- */
 
 struct named_additions {

@@ -69,6 +69,13 @@ int added_name_put(struct cairn_store *store, uint64_t run, struct str name,
                    uint64_t addition, struct cairn_error *error);
 int added_name_drop(struct cairn_store *store, uint64_t run, struct str name,
                     struct cairn_error *error);
+/* What a stored command withdraws is out of it; `data` as above. CAIRN_EDAMAGED. */
+int added_withdraw(struct cairn_store *store, uint64_t run, uint64_t command,
+                   struct str data, struct cairn_error *error);
+/* An addition whose text had the value of a secret becomes a COMMAND_REFUSED without it,
+ * and the index has none of its tasks. */
+int addition_refuse(struct cairn_store *store, uint64_t run, uint64_t id,
+                    struct cairn_error *error);
 /* The addition that has a task of this name; 0: none has. */
 int added_name_find(struct cairn_store *store, uint64_t run, struct str name,
                     uint64_t *addition, struct cairn_error *error);

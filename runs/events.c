@@ -325,7 +325,9 @@ static void describe_listed_task(struct list_display *l, uint32_t task)
     } else if (row->argument) {
         t->event.outcome = CAIRN_EXCLUDED;
         t->event.reason = cairn_reason_name(CAIRN_REASON_EXCLUDED);
-        set_words(t, "task_skipped", "skipped: its condition was not met");
+        set_words(t, "task_skipped", "skipped: %s",
+                  row->argument == 2 ? "it was withdrawn"
+                                     : "its condition was not met");
     } else {
         t->event.outcome = CAIRN_SKIPPED;
         t->event.reason = cairn_reason_name(CAIRN_REASON_NEED_SKIPPED);
@@ -378,9 +380,10 @@ static void describe_begun(struct event_display *t, const struct event_row *row)
 
 static void describe_command(struct event_display *t, const struct event_row *row)
 {
-    static const char *const verbs[] = {"unknown", "cancel", "complete", "fail",
-                                        "resolve", "add",    "withdraw"};
-    t->event.reason = verbs[row->argument <= COMMAND_WITHDRAW ? row->argument : 0];
+    static const char *const verbs[] = {"unknown",  "cancel",   "complete",
+                                        "fail",     "resolve",  "add",
+                                        "withdraw", "withdraw", "add"};
+    t->event.reason = verbs[row->argument <= COMMAND_REFUSED ? row->argument : 0];
     set_words(t, "command", "asked to %s", t->event.reason);
     if (!str_equal(row->data, str_of(t->event.reason)))
         add_data(t, ": ", row->data);

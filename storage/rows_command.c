@@ -27,7 +27,7 @@ int store_put_command(struct cairn_store *store, struct command_row *row,
     struct row_sum sum;
     int64_t id;
     store_assert_writing(store);
-    assert(put.verb >= COMMAND_CANCEL && put.verb <= COMMAND_WITHDRAW);
+    assert(put.verb >= COMMAND_CANCEL && put.verb <= COMMAND_TAKE_BACK);
     int rc = sum_check_keyed(store, put.run, error)
                  ?: db_get_int(store->db, SQL_NEXT_COMMAND_ID, NO_VALUES, &id, error);
     put.id = rc ? 0 : (uint64_t)id;
@@ -96,6 +96,21 @@ static int mark_taken(struct cairn_store *store, const struct command_row *row,
         VALUES(value_u64(row->id),
                value_some(SQL_VALUE_BLOB, damaged ? keep : sum_view(&sum))),
         error);
+}
+
+int store_answer_command(struct cairn_store *store, const struct command_row *row,
+                         struct cairn_error *error)
+{
+    struct row_sum sum;
+    store_assert_writing(store);
+    assert(row->id);
+    return sum_check_keyed(store, row->run, error)
+           ?: sum_command(store, row, true, &sum, error)
+           ?: store_write(store, SQL_ANSWER_COMMAND,
+                          VALUES(value_u64(row->id), value_int(row->verb),
+                                 value_int(row->argument), value_blob(row->data),
+                                 value_blob(sum_view(&sum))),
+                          error);
 }
 
 static int read_command(struct cairn_store *store, struct query *query,

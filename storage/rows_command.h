@@ -16,7 +16,16 @@ enum command_verb {
     COMMAND_RESOLVE,  /* an unknown task; argument: enum cairn_resolution */
     COMMAND_ADD,      /* tasks, which belong to the run from then on, whether its owner
                          has taken the command or not; data: runs/additions.h */
-    COMMAND_WITHDRAW  /* some of these do not any more; data: the same */
+    COMMAND_WITHDRAW, /* some of these do not any more; data: the same */
+    COMMAND_TAKE_BACK, /* asks the owner of a live run to withdraw; its answer makes that a
+                          COMMAND_WITHDRAW, or stands in the argument and the data */
+    COMMAND_REFUSED /* was COMMAND_ADD: the text had the value of a secret, and is gone */
+};
+/* Of a COMMAND_TAKE_BACK that was answered. */
+enum take_back_answer {
+    TAKE_BACK_STARTED = 1, /* data: the name of one that has started */
+    TAKE_BACK_OTHERS,      /* tasks were added or withdrawn since it was checked */
+    TAKE_BACK_CALLED_OFF   /* by who asked */
 };
 struct command_row {
     uint64_t id, run;
@@ -48,6 +57,11 @@ int store_each_addition(struct cairn_store *store, uint64_t run, command_row_fn 
 int store_each_workflow_addition(struct cairn_store *store, uint64_t workflow,
                                  command_row_fn *each, void *context,
                                  struct cairn_error *error);
+/* Marks it as taken with another verb, argument and data, so that of the former data
+ * nothing stays in the database (secure_delete; the WAL may have it until its next
+ * checkpoint). Needs a write transaction. */
+int store_answer_command(struct cairn_store *store, const struct command_row *row,
+                         struct cairn_error *error);
 /* Marks all up to this id as taken. Needs a write transaction. */
 int store_mark_commands(struct cairn_store *store, uint64_t run, uint64_t up_to,
                         struct cairn_error *error);

@@ -15,7 +15,7 @@ enum event_kind {
     EVENT_RESET, /* tasks (data: packed list) run again; argument: enum cairn_reason */
     EVENT_UNKNOWN, /* tasks (packed) are unknown */
     EVENT_SKIPPED, /* tasks (packed): `task` is the cause; argument: 1 because of their
-                      own condition */
+                      own condition, 2 because they were withdrawn */
     EVENT_CONDITION, /* of `task`; argument: 1 it holds, 0 not */
     EVENT_CLAIMED,   /* `task`; data: holder */
     EVENT_COMMAND,   /* taken by the owner; argument: verb; `task`; data: for people */

@@ -30,8 +30,10 @@ struct cairn_workflow {
     struct addition *additions;    /* parse_options; of run `added_run` */
     size_t n_additions, n_checked; /* parse_options */
     uint64_t added_run;
-    bool grows;    /* tasks are added to the run that is at work (executor/) */
-    bool digested; /* the digest of the definition is known (runs/stored.c) */
+    uint64_t refused; /* the first of them that was refused since it is at work, ... */
+    uint64_t refused_up_to; /* ... which those up to this one may need */
+    bool grows;             /* tasks are added to the run that is at work (executor/) */
+    bool digested;          /* the digest of the definition is known (runs/stored.c) */
     struct digest digest;
     bool going_on; /* the call that runs it goes on behind a list (executor/engine.c) */
 };

@@ -480,8 +480,9 @@ static const struct command external_table[] = {
      "services, `reuse` and lists that tasks make once that has ended. A task adds to "
      "its own run with \"$CAIRN_RUN\". All secrets of "
      "the workflow must be given, for the text is refused if a value is in it. With "
-     "--withdraw, tasks that were added are taken back, all or none, from a run that "
-     "is not live; a group as a whole. Refused if another task needs one of them.",
+     "--withdraw, tasks that were added are taken back, all or none, a group as a "
+     "whole. Refused if another task needs one of them (exit 3), or if one of them has "
+     "started and the run is live (exit 6).",
      "  cairn add 3 more.yaml\n  cairn add \"$CAIRN_RUN\" - <more.json\n  cairn add "
      "--withdraw 3 fix",
      "0 2 3 5 6 10 75",

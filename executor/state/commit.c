@@ -478,7 +478,7 @@ static int put_turn(struct engine *e, struct cairn_error *error)
     if (!rc && e->saving.degraded)
         rc = audit_put_now(e, turn, EVENT_RECOVERED, error);
     if (!rc)
-        rc = mark_commands(e, error);
+        rc = owned_run_put_answers(e, error) ?: mark_commands(e, error);
     if (!rc && chain_wants_full(&e->saving.stream.chain))
         rc = saving_put_full(e, error);
     return rc;
@@ -693,7 +693,7 @@ int engine_commit(struct engine *e, struct cairn_error *error)
     }
     adapt_intents_ahead(e);
     finish_turn(e);
-    return 0;
+    return owned_run_note_answers(e, error);
 }
 
 /* ---- The end ---- */

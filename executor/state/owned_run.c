@@ -158,6 +158,8 @@ void owned_run_release(struct engine *e)
         store_unbind_thread(e->request.store);
     if (e->run.lock_offset)
         owner_release(e->request.store, e->run.lock_offset);
+    free(e->run.refused);
+    buf_release(&e->run.asked.data);
     added_names_release(&e->run.former);
     arena_release(&e->run.arena);
 }
@@ -375,6 +377,187 @@ int owned_run_put_extended(struct engine *e, struct cairn_error *error)
                                   &e->run.grown_from, &digest, error)
            ?: store_put_run_graph(store, row->run, row->gen, &row->graph, error)
            ?: store_set_run(store, row, error);
+}
+
+/* ---- Answers to who adds and withdraws ---- */
+
+int owned_run_refuse(struct engine *e, uint64_t addition)
+{
+    struct owned_run *run = &e->run;
+    uint64_t *refused =
+        array_room(run->refused, run->n_refused, &run->refused_room, sizeof *refused);
+    if (!refused)
+        return CAIRN_ENOMEM;
+    run->refused = refused;
+    refused[run->n_refused++] = addition;
+    if (!e->request.workflow->refused)
+        e->request.workflow->refused = addition;
+    e->request.workflow->refused_up_to = UINT64_MAX; /* until it is committed */
+    return 0;
+}
+
+bool owned_run_take_back(struct engine *e, const struct command_row *row)
+{
+    struct take_back *asked = &e->run.asked;
+    if (asked->command)
+        return false;
+    buf_clear(&asked->data);
+    buf_str(&asked->data, row->data);
+    asked->command = row->id;
+    asked->granted = false;
+    if (asked->data.failed)
+        engine_break(e);
+    return true;
+}
+
+static int put_refusals(struct engine *e, struct cairn_error *error)
+{
+    struct owned_run *run = &e->run;
+    int rc = 0;
+    for (size_t i = 0; i < run->n_refused && !rc; i++)
+        rc = addition_refuse(e->request.store, run->row.run, run->refused[i], error);
+    /* What is added later is checked without them. */
+    if (!rc && run->n_refused)
+        rc = store_newest_command(e->request.store, &e->request.workflow->refused_up_to,
+                                  error);
+    return rc;
+}
+
+/* Nothing of it was, or is about to be, started, and it has not ended. */
+static bool is_untouched(const struct engine *e, uint32_t task)
+{
+    switch ((enum sched_state)e->progress.sched.state[task]) {
+    case WAITING:
+    case READY:
+    case PARKED:
+    case SHELVED:
+    case IDLE:
+    case AWAITING:
+        return !e->turn.attempts[task];
+    case TAKEN:
+    case HELD:
+    case OFFERED:
+    case ENDED:
+    case UP:
+        break;
+    }
+    return false;
+}
+
+/* An added task that the run has not taken up yet has no number. */
+static bool find_added(const struct engine *e, struct str name, uint32_t *first,
+                       uint32_t *end)
+{
+    const struct graph *g = e->request.graph;
+    uint32_t def = map_get(&g->definition->by_id, name);
+    if (def != MAP_NONE) {
+        *first = g->first[def];
+        *end = g->first[def + 1];
+    }
+    return def != MAP_NONE;
+}
+
+/* 0: all of them can be withdrawn, 1: `name` has started, or an error. */
+static int look_at_asked(const struct engine *e, struct str *name,
+                         struct cairn_error *error)
+{
+    const struct take_back *asked = &e->run.asked;
+    struct reader reader = reader_of(asked->data.data, asked->data.size);
+    uint64_t id;
+    uint32_t task, end;
+    (void)read_lstr(&reader);
+    while (withdrawal_next(&reader, &id, name))
+        if (find_added(e, *name, &task, &end))
+            for (; task < end; task++)
+                if (!is_untouched(e, task))
+                    return 1;
+    return reader_done(&reader)
+               ? 0
+               : error_set(error, CAIRN_EDAMAGED, "command %llu to run %llu is damaged",
+                           (unsigned long long)asked->command,
+                           (unsigned long long)e->run.row.run);
+}
+
+/* What was added or withdrawn since who asks has checked it may need one of them, or be
+ * another one of that name. */
+static int put_take_back(struct engine *e, struct cairn_error *error)
+{
+    struct cairn_store *store = e->request.store;
+    struct take_back *asked = &e->run.asked;
+    uint64_t run = e->run.row.run, last = 0;
+    struct buf data = BUF_INIT;
+    struct command_row row;
+    struct str name = STR("");
+    int rc = store_get_command(store, run, asked->command, &row, &data, error)
+                 ?: additions_last(store, run, &last, error);
+    int started = rc ? rc : look_at_asked(e, &name, error);
+    rc = started < 0 ? started : rc;
+    asked->granted = !rc && !started && last < asked->command &&
+                     row.verb == COMMAND_TAKE_BACK && !row.argument;
+    if (asked->granted)
+        row.verb = COMMAND_WITHDRAW;
+    else if (!rc && started)
+        row.data = name;
+    if (!rc && !asked->granted && !row.argument)
+        row.argument = started ? TAKE_BACK_STARTED : TAKE_BACK_OTHERS;
+    if (!rc)
+        rc = store_answer_command(store, &row, error);
+    if (asked->granted && !rc)
+        rc = added_withdraw(store, run, row.id, row.data, error);
+    buf_release(&data);
+    return rc;
+}
+
+int owned_run_put_answers(struct engine *e, struct cairn_error *error)
+{
+    return put_refusals(e, error) ?: e->run.asked.command ? put_take_back(e, error) : 0;
+}
+
+static int drop_asked(struct engine *e, struct cairn_error *error)
+{
+    const struct take_back *asked = &e->run.asked;
+    struct cairn_workflow *w = e->request.workflow;
+    struct reader reader = reader_of(asked->data.data, asked->data.size);
+    struct buf said = BUF_INIT;
+    struct str by = read_lstr(&reader), name;
+    uint32_t *tasks = NULL, n = 0, task = 0, end = 0;
+    size_t room = 0;
+    uint64_t id;
+    int rc = 0;
+    buf_format(&said, "by %.*s:", (int)by.len, by.len ? by.ptr : "");
+    while (!rc && withdrawal_next(&reader, &id, &name)) {
+        buf_format(&said, " %.*s", (int)name.len, name.ptr);
+        for (size_t i = 0; i < w->n_additions && !rc; i++)
+            if (w->additions[i].id == id)
+                rc = addition_withdraw(&w->additions[i], name, asked->command);
+        for (bool has = find_added(e, name, &task, &end); has && !rc && task < end;) {
+            uint32_t *grown = array_room(tasks, n, &room, sizeof *grown);
+            tasks = grown ? grown : tasks;
+            rc = grown ? 0 : CAIRN_ENOMEM;
+            if (grown)
+                grown[n++] = task++;
+        }
+    }
+    if (!rc && said.failed)
+        rc = CAIRN_ENOMEM;
+    if (!rc && n)
+        rc = progress_drop(e, tasks, n, error);
+    free(tasks);
+    if (!rc)
+        audit_event(e, EVENT_COMMAND, COMMAND_WITHDRAW, UINT32_MAX, buf_view(&said));
+    buf_release(&said);
+    return rc == CAIRN_ENOMEM ? error_nomem(error) : rc;
+}
+
+int owned_run_note_answers(struct engine *e, struct cairn_error *error)
+{
+    struct owned_run *run = &e->run;
+    int rc = run->asked.command && run->asked.granted ? drop_asked(e, error) : 0;
+    if (run->asked.command && run->asked.granted)
+        loop_set_timer(e, TIMER_COMMIT, 0, 0, 0);
+    run->asked.command = 0;
+    run->n_refused = 0;
+    return rc;
 }
 
 void owned_run_note_extended(struct engine *e)

@@ -11,6 +11,12 @@
 
 struct engine;
 
+struct take_back {
+    uint64_t command; /* 0: nobody asks */
+    struct buf data;  /* runs/additions.h */
+    bool granted;     /* and that is committed, or to be */
+};
+
 struct owned_run {
     struct situation situation;
     struct run_row row;
@@ -24,7 +30,10 @@ struct owned_run {
     int64_t looked_ns; /* for that, last; loop_now_ns */
     bool orderly;      /* ended, and all stored: nothing in the live directory counts */
     bool grown; /* tasks were added, and the run's row and graph are not stored yet; */
-    struct digest grown_from;  /* the graph that is */
+    struct digest grown_from; /* the graph that is */
+    uint64_t *refused; /* additions that are to be refused for the value of a secret */
+    size_t n_refused, refused_room;
+    struct take_back asked;    /* whether added tasks can be withdrawn */
     struct added_names former; /* of tasks in earlier generations, once asked for */
     uint32_t n_former;         /* of so many */
     struct arena arena;
@@ -51,6 +60,16 @@ int owned_run_extend(struct engine *e, struct cairn_error *error);
 int owned_run_put_extended(struct engine *e, struct cairn_error *error);
 /* It is committed. */
 void owned_run_note_extended(struct engine *e);
+/* The text of this addition has the value of a secret: it is refused, and its text
+ * overwritten, in the next transaction. CAIRN_ENOMEM. */
+int owned_run_refuse(struct engine *e, uint64_t addition);
+/* Somebody asks to withdraw added tasks, which that transaction decides. False: another
+ * one waits for that. */
+bool owned_run_take_back(struct engine *e, const struct command_row *row);
+/* Inside the transaction, before what it starts is acted on. */
+int owned_run_put_answers(struct engine *e, struct cairn_error *error);
+/* It is committed: what was withdrawn will not run. CAIRN_ENOMEM. */
+int owned_run_note_answers(struct engine *e, struct cairn_error *error);
 /* In which attempt of another run it goes on, if in any; inside a transaction. */
 int owned_run_put_parent(struct engine *e, struct cairn_error *error);
 /* An attempt of the last owner was found to be still alive. */

@@ -295,6 +295,9 @@ static int settle_early(struct engine *e, const struct skip_list *early,
     ending->row.ended_ns = none.intent_ns;
     ending->final = ending->settled = true;
     ending->change = (struct change){.task = first->task, .outcome = first->outcome};
+    ending->skipped.withdrawn = early->withdrawn;
+    if (early->withdrawn)
+        buf_text(&ending->text, "it was withdrawn");
     if (first->cause != NODE_NONE)
         buf_format(&ending->text, "%s did not complete", g->id[first->cause]);
     for (uint32_t i = 1; i < early->n; i++) {
@@ -350,6 +353,18 @@ int progress_extend(struct engine *e, uint32_t before, uint32_t defs,
     if (!rc)
         rc = settle_early(e, &early, error);
     free(early.at);
+    return rc;
+}
+
+int progress_drop(struct engine *e, const uint32_t *tasks, uint32_t n,
+                  struct cairn_error *error)
+{
+    struct skip_list dropped = {.withdrawn = true};
+    struct skipping skipping = {e, &dropped};
+    sched_drop(&e->progress.sched, tasks, n, note_skip, &skipping);
+    audit_skips(e, &dropped);
+    int rc = settle_early(e, &dropped, error);
+    free(dropped.at);
     return rc;
 }
 

@@ -46,6 +46,9 @@ int progress_copy_recorded(struct engine *e, struct cairn_error *error);
  * from the start is added to the turn. */
 int progress_extend(struct engine *e, uint32_t before, uint32_t defs,
                     struct cairn_error *error);
+/* These tasks, which were withdrawn, will not run: sched_drop. */
+int progress_drop(struct engine *e, const uint32_t *tasks, uint32_t n,
+                  struct cairn_error *error);
 void progress_release(struct engine *e);
 /* For the engine that opens the run again: progress_open takes them from the request.
  */

@@ -208,6 +208,8 @@ static void report_skips(struct engine *e, const struct ending *ending)
         event.outcome = ending->skipped.at[i].outcome;
         event.checkpoint = ending->seq ? ending->seq + 1 : 0;
         explain_skip(e, &ending->skipped.at[i], why, sizeof why);
+        if (ending->skipped.withdrawn)
+            snprintf(why, sizeof why, "it was withdrawn");
         event.text = why[0] ? why : NULL;
         notify_observer(e, &event);
     }
@@ -418,7 +420,8 @@ void audit_skips(struct engine *e, struct skip_list *skipped)
                     skips[i + 1].outcome != skips[i].outcome;
         if (!last)
             continue;
-        audit_tasks(e, EVENT_SKIPPED, skips[i].outcome == CAIRN_EXCLUDED,
+        audit_tasks(e, EVENT_SKIPPED,
+                    skipped->withdrawn ? 2 : skips[i].outcome == CAIRN_EXCLUDED,
                     skips[i].cause, tasks, i + 1 - from);
         from = i + 1;
     }

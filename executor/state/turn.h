@@ -99,6 +99,7 @@ struct skip_list {
     struct skip *at;
     uint32_t n;
     size_t capacity;
+    bool withdrawn; /* all of them were: they are added tasks */
 };
 
 struct ending { /* the end of an attempt, until it is committed and reported */

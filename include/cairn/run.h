@@ -341,14 +341,16 @@ struct cairn_added {
  * The file stays as it is; the run remembers them: cairn_plan and cairn_run take them
  * with its file, also after an edit of that, for this run alone. CAIRN_ELIMIT,
  * CAIRN_ENOTFOUND; CAIRN_EUSAGE: the run has no file, or a secret is not given, or its
- * value is in the text. `added` may be NULL. */
+ * value is in the text, also one that only the run's owner knows. `added` may be NULL. */
 CAIRN_API int cairn_add(struct cairn_store *store, uint64_t run,
                         const struct cairn_addition *addition,
                         struct cairn_added *added, struct cairn_error *error);
 /* Takes added tasks back, all of them or none: by their names in what was added, groups
  * as a whole. What they made is stale then, as of tasks that were taken out of the file.
- * `by`: NULL: user@host. CAIRN_EWORKFLOW: something needs one of them. CAIRN_ENOTFOUND:
- * none of that name was added. CAIRN_EOWNED: a run of the workflow is live. */
+ * Where the run is live, its owner is waited for, and they are skipped. `by`: NULL:
+ * user@host. CAIRN_EWORKFLOW: something needs one of them. CAIRN_ENOTFOUND: none of that
+ * name was added. CAIRN_EOWNED: one of them has started in a live run, or another run of
+ * the workflow is live. CAIRN_EBUSY: the owner has not answered; nothing is withdrawn. */
 CAIRN_API int cairn_withdraw(struct cairn_store *store, uint64_t run,
                              const char *const *tasks, size_t n, const char *by,
                              struct cairn_error *error);

@@ -340,6 +340,8 @@ static const char *const texts[SQL_COUNT] = {
                         "workflow = ?1) ORDER BY id",
     [SQL_TAKE_COMMAND] =
         "UPDATE command SET taken = 1, sum = ifnull(?2, sum) WHERE id = ?1",
+    [SQL_ANSWER_COMMAND] = "UPDATE command SET verb = ?2, taken = 1, argument = ?3, "
+                           "data = ?4, sum = ?5 WHERE id = ?1",
     [SQL_WAITING_COMMAND] =
         "SELECT verb FROM command WHERE run = ?1 AND taken = 0 ORDER BY id LIMIT 1",
     [SQL_COMMAND_TAKEN] = "SELECT taken FROM command WHERE id = ?1",

@@ -241,18 +241,85 @@ exits 3 cairn plan --run "$run_n"
 says "cairn add --withdraw $run_n fix" 'of a plan, too'
 exits 0 cairn add --withdraw "$run_n" fix
 exits 0 cairn resume "$run_n"
-# Not from under an owner.
-printf 'name: held\ntasks: {slow: {run: "touch started; while [ ! -e go ]; do sleep 0.02; done"}}\n' >held.yaml
-cairn run held.yaml >log 2>&1 &
-pid=$!
-ok 'it runs' wait_for 10 test -e started
-live=$(sed -n 's/^run \([0-9]*\) of held.*/\1/p' log)
-run_n=$live
-add 'tasks: {late: {run: echo late >>ran}}'
-exits 6 cairn add --withdraw "$live" late
-says "cairn cancel $live" 'of a live run nothing is withdrawn'
+# From under an owner: what has not started.
+cat >held.yaml <<'END2'
+name: held
+tasks: {slow: {run: "touch started; while [ ! -e go ]; do sleep 0.02; done"}}
+END2
+held() { # Sets run_n, the live run, and pid.
+    rm -f started go
+    cairn run held.yaml --fresh -j 1 >log 2>&1 &
+    pid=$!
+    wait_for 20 test -e started
+    run_n=$(sed -n 's/^run \([0-9]*\) of held.*/\1/p' log)
+}
+held
+rm -f ran
+add 'tasks: {late: {needs: slow, run: echo late >>ran}, later: {needs: late, run: echo later >>ran}}'
+add 'tasks: {g: {needs: slow, foreach: {n: [1, 2]}, run: "echo g $n >>ran"}}'
+add 'tasks: {stays: {needs: slow, run: echo stays >>ran}}'
+exits 3 cairn add --withdraw "$run_n" late
+says 'needs `late`, which does not exist' 'of a live run, too, what others need is not withdrawn'
+exits 10 cairn add --withdraw "$run_n" g nothing
+exits 0 cairn add --withdraw "$run_n" late later g --by ada
+says "3 withdrawn from run $run_n" 'what has not started is'
+exits 10 cairn add --withdraw "$run_n" late
+refused 'tasks: {x: {needs: late, run: x}}' 'needs `late`, which does not exist'
 touch go
 wait $pid
+is "$? $(ran)" '0 stays ' 'the run completes without'
+ok 'and says so' grep -q 'late.*it was withdrawn' log
+exits 0 cairn events --run "$run_n"
+says 'by ada: g late later' 'who withdrew is recorded'
+says 'later: skipped: it was withdrawn' 'and what became of the tasks'
+exits 0 cairn resume "$run_n"
+is "$(ran)" 'stays ' 'and they are not in it when it is resumed'
+exits 0 cairn checkpoint verify
+# What has started, with what has not: none of it.
+held
+add 'tasks: {second: {needs: slow, run: "touch second; while [ ! -e go2 ]; do sleep 0.02; done"}, third: {needs: second, run: echo third >>ran}}'
+rm -f second go2
+touch go
+ok 'it runs' wait_for 20 test -e second
+exits 6 cairn add --withdraw "$run_n" third second
+says 'task `second`' 'what has started is not withdrawn, by name'
+is "$(planned --run "$run_n")" 'second third' 'and nothing that was named with it is'
+exits 0 cairn add --withdraw "$run_n" third
+add 'tasks: {third: {needs: second, run: echo another >>ran}}'
+touch go2
+rm -f ran
+wait $pid
+is "$? $(ran)" '0 another ' 'a name that was withdrawn can be added again'
+# Ready, but there is no place.
+held
+rm -f ran
+add 'tasks: {ready: {run: echo ready >>ran}, other: {run: echo other >>ran}}'
+run cairn add --withdraw "$run_n" ready
+ready=$status
+touch go
+wait $pid
+case "$ready $(ran)" in
+'0 other ' | '6 other ready ') ready=fine ;;
+esac
+is "$ready" fine 'what is ready is withdrawn, or it runs'
+# The owner is killed, before it answers or after that.
+held
+add 'tasks: {late: {needs: slow, run: echo late >>ran}}'
+rm -f ran
+kill -STOP "$pid"
+cairn add --withdraw "$run_n" late >asked 2>&1 &
+asker=$!
+asks() {
+    "$BUILD/tests/tools/sql" "$CAIRN_STORE/cairn.db" 'SELECT count(*) FROM command WHERE verb = 7 AND taken = 0' | grep -qx 1
+}
+ok 'its owner is asked' wait_for 20 asks
+kill -9 "$pid"
+wait $pid 2>/dev/null
+wait $asker
+is "$?" 0 'who asks withdraws itself where the owner is gone'
+touch go
+exits 0 cairn resume "$run_n"
+ok 'it has not run' test ! -e ran
 cd .. || exit 1
 
 # ---- By several at once ----
@@ -428,18 +495,32 @@ pid=$!
 ok 'it runs' wait_for 10 test -e asked
 n=$(sed -n 's/^run \([0-9]*\) of other.*/\1/p' log)
 TOKEN=notthatone exits 0 cairn add "$n" harmless2.yaml
-TOKEN=notthatone exits 0 cairn add "$n" secret.yaml
-TOKEN=notthatone exits 0 cairn add "$n" needs.yaml
+# Both before the owner looks: what is behind it may need it.
+kill -STOP "$pid"
+TOKEN=notthatone cairn add "$n" secret.yaml >out.b 2>&1 &
+adds_b=$!
+wait_for 20 sh -c "TOKEN=notthatone cairn plan --run $n | grep -q ' b'"
+TOKEN=notthatone cairn add "$n" needs.yaml >out.c 2>&1 &
+adds_c=$!
+wait_for 20 sh -c "TOKEN=notthatone cairn plan --run $n | grep -q ' c'"
+ok 'until then it is stored' sh -c 'cat .cairn/cairn.db .cairn/cairn.db-wal | grep -q abcdefgh'
+kill -CONT "$pid"
+wait $adds_b
+is "$?" 2 'who added it is told'
+wait $adds_c
+TOKEN=notthatone exits 3 cairn add "$n" needs.yaml
 touch on
 wait $pid
 is "$? $(ran)" '0 after good ' 'a live run goes on without what has the value of a secret'
-ok 'it says so' grep -q "cairn add --withdraw $n" log
+ok 'it says so' grep -q "are refused" log
+ok 'and the value is not stored any more' sh -c '! cat .cairn/cairn.db* | grep -q abcdefgh'
 TOKEN=abcdefgh exits 3 cairn resume "$n"
-says "cairn add --withdraw $n b" 'a resume names it'
-exits 0 cairn add --withdraw "$n" b c
+says "cairn add --withdraw $n c" 'a resume names what needs it'
+exits 0 cairn add --withdraw "$n" c
 rm ran
 TOKEN=abcdefgh exits 0 cairn resume "$n"
 says 'nothing to do' 'and without it nothing is left'
+exits 0 cairn checkpoint verify
 rm w.yaml
 exits 2 cairn add 1 b.yaml
 says 'is gone' 'without the file nothing can be added'

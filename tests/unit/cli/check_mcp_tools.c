@@ -154,7 +154,7 @@ START_TEST(test_tools_that_run_commands)
                                           "check run ",
                                           "exec ",
                                           "checkpoint bisect ",
-                                          "add "};
+                                          "add --by="};
     for (size_t n = 0; tool_at(n); n++) {
         const struct tool *tool = tool_at(n);
         bool runs = false;
@@ -267,6 +267,8 @@ START_TEST(test_lines)
         {"run_undo", "{\"run\":1}", "undo|--json|--|1"},
         {"run_add", "{\"run\":1,\"text\":\"--x\",\"by\":\"--y\"}",
          "add|--json|--by=--y|--|1|- <--x"},
+        {"run_withdraw", "{\"run\":1,\"tasks\":[\"a\",\"--b\"]}",
+         "add|--json|--withdraw|--|1|a|--b"},
         {"run_undo", "{\"run\":1,\"tasks\":[\"a,b\",\"c\"]}", "undo|--json|--|1|a,b|c"},
         {"session_report", "{\"from\":\"1\",\"to\":\"2\"}", "report|--json|--|1|2"},
         {"checkpoint_diff", "{}", "checkpoint|diff|--json|--"},
