@@ -26,7 +26,7 @@ static bool level_is(const char *name)
 
 int help_stride(void)
 {
-    return level_is("quick") ? 29 : 1;
+    return level_is("quick") ? 29 : level_is("brief") ? 5 : 1;
 }
 
 bool help_in_full(void)
