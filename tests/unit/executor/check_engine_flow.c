@@ -60,12 +60,13 @@ END_TEST
 
 START_TEST(long_tasks_start_first)
 {
-    const char *text = "name: w\ndefaults: {timeout: 60s}\ntasks:\n"
-                       "  a: {pool: one, run: 'echo a >>log'}\n"
-                       "  b: {pool: one, run: 'echo b >>log; sleep 0.02'}\n"
-                       "  c: {pool: one, run: 'echo c >>log; sleep 0.4'}\n"
-                       "  d: {pool: one, run: 'echo d >>log; sleep 0.01'}\n"
-                       "pools: {one: 1}\n";
+    const char *text =
+        "name: w\ndefaults: {timeout: 60s}\ntasks:\n"
+        "  a: {pool: one, run: 'echo a >>log'}\n"
+        "  b: {pool: one, run: 'echo b >>log; sleep 0.02'}\n"
+        "  c: {pool: one, run: 'echo c >>log; [ -e slow ] || sleep 3; touch slow'}\n"
+        "  d: {pool: one, run: 'echo d >>log; sleep 0.01'}\n"
+        "pools: {one: 1}\n";
     run_in_order(text, 2, "a b c d");
     run_in_order(text, 2, "c a b d");
 }
