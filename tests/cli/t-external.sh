@@ -374,7 +374,7 @@ mine="--store $PWD/.cairn"
 }
 # shellcheck disable=SC2086
 run cairn status 1 --tasks $mine
-matches 'completed +kill +1\.[1-9]' 'its time is that since it was claimed'
+matches 'completed +kill +[1-9]\.[0-9]s' 'its time is that since it was claimed'
 cd ..
 
 # ---- How many claims may be lost is for the task to say ----

@@ -303,7 +303,7 @@ static void clear(void)
 /* Calls from one failure to the next. */
 static int step_of(bool forever)
 {
-    return help_in_full() ? 1 : forever ? 11 : 5;
+    return help_in_full() ? 1 : (forever ? 11 : 5) * help_stride();
 }
 
 /* Fails call after call until none is left to fail. */

@@ -199,6 +199,7 @@ static struct buf many_lines(uint32_t many, uint32_t kinds)
 static void diff_many(uint32_t many, uint32_t kinds_a, uint32_t kinds_b)
 {
     struct text_diff diff;
+    many /= (uint32_t)help_stride();
     struct buf a = many_lines(many, kinds_a), b = many_lines(many, kinds_b);
     ck_assert_int_eq(text_diff(buf_view(&a), buf_view(&b), &diff, NULL), 0);
     expect_edits_make(buf_view(&a), buf_view(&b), &diff);
@@ -222,20 +223,21 @@ END_TEST
 /* The documented size up to which edits are as few as possible: 15,000 lines each. */
 START_TEST(test_the_least_of_many_lines)
 {
-    enum { MANY = 15000, KINDS = 40 };
-    static uint8_t x[MANY], y[MANY];
-    static uint32_t common[MANY + 1]; /* with the lines of `a` from i on */
+    enum { MOST = 15000, KINDS = 40 };
+    static uint8_t x[MOST], y[MOST];
+    static uint32_t common[MOST + 1]; /* with the lines of `a` from i on */
     struct buf a = BUF_INIT, b = BUF_INIT;
     struct text_diff diff;
+    size_t many = MOST / (size_t)help_stride();
     seed = first_seed = 9;
-    for (size_t i = 0; i < MANY; i++) {
+    for (size_t i = 0; i < many; i++) {
         x[i] = (uint8_t)help_below(&seed, KINDS);
         y[i] = (uint8_t)help_below(&seed, KINDS);
         buf_format(&a, "%u\n", x[i]);
         buf_format(&b, "%u\n", y[i]);
     }
-    for (size_t i = MANY; i-- > 0;)
-        for (size_t j = MANY, before = 0; j-- > 0;) {
+    for (size_t i = many; i-- > 0;)
+        for (size_t j = many, before = 0; j-- > 0;) {
             size_t below = common[j];
             if (x[i] == y[j])
                 common[j] = (uint32_t)before + 1;
@@ -244,8 +246,8 @@ START_TEST(test_the_least_of_many_lines)
             before = below;
         }
     ck_assert_int_eq(text_diff(buf_view(&a), buf_view(&b), &diff, NULL), 0);
-    ck_assert_uint_eq(diff.removed, MANY - common[0]);
-    ck_assert_uint_eq(diff.added, MANY - common[0]);
+    ck_assert_uint_eq(diff.removed, many - common[0]);
+    ck_assert_uint_eq(diff.added, many - common[0]);
     text_diff_release(&diff);
     buf_release(&a);
     buf_release(&b);

@@ -152,7 +152,7 @@ START_TEST(test_as_the_model)
     uint64_t first = random_u64(), seed;
     struct buf text = BUF_INIT;
     printf("seed %llu\n", (unsigned long long)first);
-    for (uint64_t round = 0; round < 150; round++) {
+    for (uint64_t round = 0; round < (uint64_t)help_rounds(150, 150); round++) {
         seed = first + round;
         make_flow(&flow, &seed);
         find_before(&flow);
@@ -173,8 +173,9 @@ END_TEST
 START_TEST(test_long_chain)
 {
     struct buf text = BUF_INIT;
+    int all = help_rounds(300000, 300000);
     buf_text(&text, "name: n\ntasks:\n  t0: {run: x}\n");
-    for (int i = 1; i < 300000; i++)
+    for (int i = 1; i < all; i++)
         buf_format(
             &text,
             "  t%d: {run: x, needs: t%d, env: {X: \"${{ tasks.t%d.status }}\"}}\n", i,
@@ -186,16 +187,17 @@ END_TEST
 
 START_TEST(test_one_that_needs_all)
 {
-    enum { ALL = 250000, EACH = 1000 };
+    enum { EACH = 1000 };
+    int all = help_rounds(250000, 250000);
     struct buf text = BUF_INIT;
     buf_text(&text, "name: n\ntasks:\n");
-    for (int i = 0; i < ALL; i++)
+    for (int i = 0; i < all; i++)
         buf_format(&text, "  t%d: {run: x}\n", i);
     buf_text(&text, "  last: {run: x, needs: [t0");
-    for (int i = 1; i < ALL; i++)
+    for (int i = 1; i < all; i++)
         buf_format(&text, ", t%d", i);
     buf_text(&text, "], env: {");
-    for (int i = 0; i < ALL; i++) {
+    for (int i = 0; i < all; i++) {
         if (i % EACH == 0)
             buf_format(&text, "%sX%d: \"", i ? "\", " : "", i / EACH);
         buf_format(&text, "${{ tasks.t%d.status }}", i);
