@@ -260,6 +260,17 @@ static bool has_new_list(const struct definition *definition,
     return is_new;
 }
 
+/* A sheet that a task makes, or a file of each member of a group. */
+static bool has_newest_list(const struct task_def *def)
+{
+    struct list_spec spec;
+    bool is = false;
+    for (uint32_t k = 0; k < def->n_foreach && !is; k++)
+        is = list_spec_of(&def->foreach[k], &spec) &&
+             (list_is_sheet(&spec) || list_is_of_members(&spec));
+    return is;
+}
+
 /* The least one that has all of it: the bytes of a definition do not change with a
  * version that brings what it does not use. */
 static unsigned version_of_task(const struct definition *definition,
@@ -276,7 +287,8 @@ static unsigned version_of_task(const struct definition *definition,
     bool pools = def->n_pools && !is_in_one_pool(def);
     bool newest =
         soft || pools || name_scope(def->id).len || has_new_list(definition, def);
-    unsigned version = newest                                     ? 6
+    unsigned version = has_newest_list(def)                       ? 7
+                       : newest                                   ? 6
                        : order || sheet || task_def_made_key(def) ? 5
                        : open                                     ? 4
                        : def->n_picked                            ? 3
@@ -491,6 +503,8 @@ static void get_foreach(struct decoder *d, struct task_def *def)
         if (!has_failed(d) && foreach_is_made(&keys[k]))
             fail_unless(d, list_spec_read(keys[k].spec, &list) &&
                                (d->version >= 6 || list.form == LIST_VALUE) &&
+                               (d->version >= 7 || (!list_is_sheet(&list) &&
+                                                    !list_is_of_members(&list))) &&
                                (d->version >= 6 || !list_has_former(&keys[k])) &&
                                (keys[k].source == FOREACH_GIVEN || keys[k].n));
         if (!has_failed(d))
@@ -558,7 +572,9 @@ static void get_columns(struct decoder *d, struct task_def *def)
     for (uint32_t k = 0; k < def->n_foreach && !has_failed(d); k++) {
         struct foreach_key *key = &def->foreach[k];
         key->columns = get_texts(d, &key->n_columns);
-        fail_unless(d, !key->n_columns || key->source == FOREACH_SHEET);
+        struct list_spec list;
+        fail_unless(d, !key->n_columns || key->source == FOREACH_SHEET ||
+                           (list_spec_of(key, &list) && list_is_sheet(&list)));
         for (uint32_t c = 0; c < key->n_columns && !has_failed(d); c++) {
             fail_unless(d, str_is_key(key->columns[c]));
             for (uint32_t i = 0; i < c && !d->reader.failed; i++)

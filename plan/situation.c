@@ -668,7 +668,7 @@ static int say_no_list(const struct list_reader *reader, struct str maker)
             "%.*s has completed, and what matches %.*s was not to be found out"};
     const struct list_spec *spec = reader->spec;
     char text[600];
-    snprintf(text, sizeof text, formats[spec->form],
+    snprintf(text, sizeof text, formats[list_is_sheet(spec) ? LIST_LINES : spec->form],
              maker.len < 250 ? (int)maker.len : 250, maker.ptr,
              spec->value.len < 250 ? (int)spec->value.len : 250, spec->value.ptr);
     return error_set(reader->error, CAIRN_EWORKFLOW, "%s", text);
@@ -741,29 +741,42 @@ static const struct foreach_key *better_list(const struct foreach_key *a,
 static bool is_of_list(const struct foreach_key *key, const struct list_spec *wanted)
 {
     struct list_spec spec;
-    return list_spec_of(key, &spec) && spec.form == wanted->form &&
-           str_equal(spec.task, wanted->task) && str_equal(spec.value, wanted->value);
+    return list_spec_of(key, &spec) && list_spec_same(&spec, wanted);
+}
+
+/* The key as the run has it, or NULL. */
+static const struct foreach_key *recorded_key(const struct definition *old,
+                                              const struct task_def *def,
+                                              const struct foreach_key *key)
+{
+    uint32_t then = map_get(&old->by_id, def->id), at = UINT32_MAX;
+    if (then != MAP_NONE)
+        at = task_def_key(&old->defs[then], key->name);
+    return at == UINT32_MAX ? NULL : &old->defs[then].foreach[at];
 }
 
 /* The list that the run has now, or NULL: of any group, since groups of one list have
- * the same members; of an edited `from`, what these groups had. */
+ * the same members, but the group's own before others, since it has the columns that its
+ * task names; of an edited `from`, what these groups had. */
 static const struct foreach_key *recorded_list(const struct loader *l,
+                                               const struct task_def *def,
+                                               const struct foreach_key *key,
                                                const struct list_spec *spec)
 {
     const struct definition *old = &l->s->recorded.definition, *now = &l->w->definition;
-    const struct foreach_key *found = NULL;
+    const struct foreach_key *found = recorded_key(old, def, key);
+    if (found && !is_of_list(found, spec))
+        found = NULL;
     for (uint32_t i = 0; i < old->n_defs; i++)
         for (uint32_t k = 0; k < old->defs[i].n_foreach; k++)
             if (is_of_list(&old->defs[i].foreach[k], spec))
                 found = better_list(found, &old->defs[i].foreach[k]);
     for (uint32_t i = 0; !found && i < now->n_defs; i++)
         for (uint32_t k = 0; k < now->defs[i].n_foreach; k++) {
-            uint32_t then = map_get(&old->by_id, now->defs[i].id);
-            if (then == MAP_NONE || !is_of_list(&now->defs[i].foreach[k], spec))
-                continue;
-            uint32_t at = task_def_key(&old->defs[then], now->defs[i].foreach[k].name);
-            if (at != UINT32_MAX)
-                found = better_list(found, &old->defs[then].foreach[at]);
+            const struct foreach_key *then =
+                recorded_key(old, &now->defs[i], &now->defs[i].foreach[k]);
+            if (is_of_list(&now->defs[i].foreach[k], spec))
+                found = better_list(found, then);
         }
     return found;
 }
@@ -773,24 +786,25 @@ static int give_list(struct loader *l, struct task_def *def, struct foreach_key 
     struct arena arena = ARENA_INIT;
     struct cairn_error why = {0};
     struct list_spec spec;
-    struct list_reader reader = {
-        .spec = &spec, .arena = &arena, .values = BUF_INIT, .error = &why};
-    struct str *values = NULL;
-    uint32_t n = 0;
+    struct list_reader reader = {.spec = &spec,
+                                 .arena = &arena,
+                                 .error = &why,
+                                 .definition = &l->w->definition,
+                                 .def = def,
+                                 .key = (uint32_t)(key - def->foreach)};
     if (!list_spec_of(key, &spec))
         return 0;
     int rc = find_list(l, &reader);
-    const struct foreach_key *old = recorded_list(l, &spec);
-    struct list_values former = {NULL, 0}, list = {NULL, 0};
+    const struct foreach_key *old = recorded_list(l, def, key, &spec);
+    struct list_values former = {.at = NULL}, list = {.at = NULL};
     if (old)
         former = list_values_of(old);
     bool stays = !rc && old && old->source == FOREACH_GIVEN;
+    int ended = list_end(&reader, rc == 1 ? 0 : CAIRN_EWORKFLOW, &list);
     if (rc == 1)
-        rc = list_end(&reader, 0, &values, &n);
-    else
-        buf_release(&reader.values);
-    list = stays ? (struct list_values){old->values, old->n}
-                 : (struct list_values){values, n};
+        rc = ended;
+    if (stays)
+        list = former;
     if (rc == CAIRN_ENOMEM)
         rc = error_nomem(l->error);
     else
@@ -842,7 +856,7 @@ static int give_lists(struct loader *l)
 static int forget_lists(struct loader *l)
 {
     struct definition *d = &l->w->definition;
-    const struct list_values none = {NULL, 0};
+    const struct list_values none = {.at = NULL};
     bool any = false;
     int rc = 0;
     for (uint32_t i = 0; i < d->n_defs && !rc; i++)

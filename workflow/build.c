@@ -227,25 +227,39 @@ static int read_list_spec(const struct definition *d, const struct cairn_task *t
                           struct list_spec *spec, struct cairn_error *error)
 {
     const struct cairn_foreach *f = task->foreach;
-    const char *place = f->value ? f->value : f->lines ? f->lines : f->glob;
-    uint32_t maker = map_get(&d->by_id, str_of(f->from));
+    const char *const places[LIST_FORMS] = {
+        [LIST_VALUE] = f->value, [LIST_LINES] = f->lines, [LIST_GLOB] = f->glob,
+        [LIST_CSV] = f->csv,     [LIST_TSV] = f->tsv,     [LIST_JSON] = f->json,
+        [LIST_JSONL] = f->jsonl};
+    uint32_t maker = map_get(&d->by_id, str_of(f->from)), n = 0;
     struct cairn_error inner = {0};
     *spec = (struct list_spec){.task = str_of(f->from),
-                               .value = str_of(place ? place : ""),
-                               .form = f->lines  ? LIST_LINES
-                                       : f->glob ? LIST_GLOB
-                                                 : LIST_VALUE,
+                               .value = STR(""),
                                .max = f->max ? f->max : LIST_MOST,
-                               .allow_empty = f->allow_empty};
+                               .allow_empty = f->allow_empty,
+                               .column = str_of(f->column ? f->column : f->key),
+                               .where = str_of(f->where ? f->where : "")};
+    for (int form = LIST_VALUE; form < LIST_FORMS; form++)
+        if (places[form]) {
+            spec->form = (enum list_form)form;
+            spec->value = str_of(places[form]);
+            n++;
+        }
+    bool group = maker != MAP_NONE && d->defs[maker].n_foreach;
+    bool sheet = list_is_sheet(spec), of_members = list_is_of_members(spec);
     const char *wrong =
-        maker == MAP_NONE                       ? "`from` was not added before it"
-        : task_def_is_service(&d->defs[maker])  ? "`from` is a service"
-        : !f->value + !f->lines + !f->glob != 2 ? "`from` takes one of value, lines "
-                                                  "and glob"
-        : d->defs[maker].n_foreach && !f->value
-            ? "`from` is a group, whose members pass lists on as a `value`"
-        : f->values || f->columns || f->cells ? "`from` goes without values"
-        : !spec->value.len                    ? "the name of the list is empty"
+        maker == MAP_NONE                      ? "`from` was not added before it"
+        : task_def_is_service(&d->defs[maker]) ? "`from` is a service"
+        : n != 1 ? "`from` takes one of value, lines, glob, csv, tsv, json and jsonl"
+        : group && f->value == NULL && !of_members
+            ? "`from` is a group, whose members leave a file each: name it by its keys"
+        : !group && of_members  ? "only a group leaves a file for each value of a key"
+        : f->values || f->cells ? "`from` goes without values"
+        : f->columns && !(spec->form == LIST_CSV || spec->form == LIST_TSV)
+            ? "with `from`, `columns` is for csv and tsv"
+        : (f->column || f->where) && !sheet ? "`column` and `where` are for sheets"
+        : !spec->column.len                 ? "the name of the column is empty"
+        : !spec->value.len                  ? "the name of the list is empty"
         : f->value && !str_is_env_name(spec->value)
             ? "`value` must be a name of A-Z, a-z, 0-9 and _, not beginning with a "
               "digit"
@@ -256,15 +270,36 @@ static int read_list_spec(const struct definition *d, const struct cairn_task *t
                  : 0;
 }
 
+static int check_list_where(struct definition *d, const struct cairn_task *task,
+                            const struct list_spec *spec, struct cairn_error *error)
+{
+    const struct text_template *template;
+    struct expression_error wrong = {0};
+    int rc =
+        spec->where.len ? definition_text(d, spec->where, true, &template, &wrong) : 0;
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(error);
+    return rc ? error_set(error, rc, "task `%s`: `where`: %s", task->id, wrong.text)
+              : 0;
+}
+
 static int copy_list(struct definition *d, const struct cairn_task *task,
                      struct foreach_key *key, struct cairn_error *error)
 {
     struct list_spec spec;
-    struct buf text = BUF_INIT;
-    int rc = read_list_spec(d, task, &spec, error);
+    struct buf text = BUF_INIT, columns = BUF_INIT;
+    const char *const *names = task->foreach->columns;
+    int rc = read_list_spec(d, task, &spec, error)
+                 ?: check_list_where(d, task, &spec, error);
     if (rc)
         return rc;
+    for (uint32_t i = 0; names && names[i]; i++)
+        list_spec_add_column(&columns, str_of(names[i]));
+    spec.columns = buf_view(&columns);
     list_spec_write(&spec, &text);
+    if (columns.failed)
+        text.failed = true;
+    buf_release(&columns);
     key->source = FOREACH_FROM;
     key->spec = arena_str(&d->arena, buf_view(&text));
     rc = buf_check(&text, error);
@@ -562,8 +597,8 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
         rc = copy_pools(d, def, task, error) ?: copy_needs(d, def, task, error);
     if (!rc && task->foreach)
         rc = copy_foreach(d, def, task, error);
-    if (!rc)
-        rc = definition_need_makers(d, def) ? error_nomem(error) : 0;
+    if (!rc && (definition_need_makers(d, def) || task_def_name_columns(d, def)))
+        rc = error_nomem(error);
     if (!rc)
         rc = task_def_finish(d, def, error);
     if (!rc && (d->arena.failed || map_add(&d->by_id, def->id, d->n_defs, NULL) < 0))

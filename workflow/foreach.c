@@ -10,6 +10,7 @@
 #include "base/words.h"
 #include "graph/lists.h"
 #include "graph/members.h"
+#include "graph/sheets.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -912,41 +913,78 @@ static int read_range(struct foreach_reading *r, const struct node *node)
 
 /* ---- A key ---- */
 
-/* What a `from` has beside it. */
+/* What a `from` has beside it, or NULL: files and the value are in `places`. */
 struct list_nodes {
-    const struct node *from, *value, *lines, *glob, *max;
+    const struct node *from, *places[LIST_FORMS], *max, *key, *columns, *where;
 };
+
+/* The file of a list. In that of the members of a group may be its keys, which are put
+ * in when a member has ended: it is not known yet what `from` is. */
+static int read_list_file(struct foreach_reading *r, const struct list_nodes *nodes,
+                          struct list_spec *spec)
+{
+    const struct node *file = nodes->places[spec->form];
+    struct cairn_error inner = {0};
+    int rc = expect_filled(r->p, file, "the name of a file", &spec->value)
+                 ?: read_list_name(r->p, file, r->def, &spec->value);
+    if (!rc && !spec->value.len)
+        rc = diagnose(&r->p->diagnostic, file->at, "the name is empty");
+    if (!rc && spec->form == LIST_GLOB && glob_check(spec->value, &inner))
+        rc = diagnose(&r->p->diagnostic, file->at, "%s", inner.text);
+    if (!rc && spec->form == LIST_GLOB && r->p->in->cwd_root.len)
+        rc = diagnose(&r->p->diagnostic, file->at,
+                      "`from` with `glob` cannot be in an included file of another "
+                      "directory: write the names to a file, and take its `lines`");
+    return rc ? rc : put_below(r->p, file, &spec->value);
+}
 
 static int read_place(struct foreach_reading *r, const struct list_nodes *nodes,
                       struct list_spec *spec)
 {
-    const struct node *file = nodes->lines ? nodes->lines : nodes->glob;
-    struct cairn_error inner = {0};
-    if (!nodes->value + !nodes->lines + !nodes->glob != 2)
+    uint32_t n = 0;
+    for (int form = LIST_VALUE; form < LIST_FORMS; form++)
+        if (nodes->places[form]) {
+            spec->form = (enum list_form)form;
+            n++;
+        }
+    if (n != 1)
         return diagnose(&r->p->diagnostic, nodes->from->at,
                         "`from` needs one of `value` (the name under which the task "
-                        "writes the list to $CAIRN_OUTPUT), `lines` (a file that it "
-                        "leaves) and `glob` (names of files that it leaves)");
-    if (file) {
-        spec->form = nodes->lines ? LIST_LINES : LIST_GLOB;
-        int rc = read_expanded(r->p, file, nodes->lines ? "`lines`" : "`glob`", r->def,
-                               &spec->value);
-        if (!rc && !spec->value.len)
-            rc = diagnose(&r->p->diagnostic, file->at, "the name is empty");
-        if (!rc && nodes->glob && glob_check(spec->value, &inner))
-            rc = diagnose(&r->p->diagnostic, file->at, "%s", inner.text);
-        if (!rc && nodes->glob && r->p->in->cwd_root.len)
-            rc = diagnose(&r->p->diagnostic, file->at,
-                          "`from` with `glob` cannot be in an included file of another "
-                          "directory: write the names to a file, and take its `lines`");
-        return rc ? rc : put_below(r->p, file, &spec->value);
-    }
-    int rc = expect_key(r->p, nodes->value, "`value`", &spec->value);
+                        "writes the list to $CAIRN_OUTPUT), `lines`, `csv`, `tsv`, "
+                        "`json`, `jsonl` (a file that it leaves) and `glob` (names of "
+                        "files that it leaves)");
+    if (spec->form != LIST_VALUE)
+        return read_list_file(r, nodes, spec);
+    int rc = expect_key(r->p, nodes->places[LIST_VALUE], "`value`", &spec->value);
     if (!rc && !str_is_env_name(spec->value))
-        rc = diagnose(&r->p->diagnostic, nodes->value->at,
+        rc = diagnose(&r->p->diagnostic, nodes->places[LIST_VALUE]->at,
                       "`%.*s` cannot be the name of a value: A-Z, a-z, 0-9 and _, not "
                       "beginning with a digit",
                       SHOWN(spec->value));
+    return rc;
+}
+
+/* What a sheet has beside its file. */
+static int read_rules(struct foreach_reading *r, const struct list_nodes *nodes,
+                      struct buf *columns, struct list_spec *spec)
+{
+    struct table_source source = {
+        .form = (enum table_form)(TABLE_CSV + (spec->form - LIST_CSV))};
+    int rc = foreach_read_columns(r->p, nodes->columns, &source);
+    for (uint32_t i = 0; i < source.n_columns && !rc; i++)
+        list_spec_add_column(columns, source.columns[i]);
+    spec->columns = buf_view(columns);
+    spec->column = r->key->name;
+    if (!rc && nodes->key)
+        rc = expect_filled(r->p, nodes->key, "`key`", &spec->column);
+    for (uint32_t k = 0; &r->def->foreach[k] != r->key && !rc; k++) {
+        struct list_spec other;
+        if (list_spec_of(&r->def->foreach[k], &other) && list_is_sheet(&other))
+            rc = diagnose(&r->p->diagnostic, nodes->from->at,
+                          "only one sheet of `foreach` can come from a task");
+    }
+    if (!rc && nodes->where)
+        rc = read_where_text(r->p, nodes->where, &spec->where);
     return rc;
 }
 
@@ -955,7 +993,7 @@ static int read_from(struct foreach_reading *r, const struct list_nodes *nodes)
 {
     struct list_spec spec = {.max = LIST_MOST, .allow_empty = r->allow_empty};
     struct bounds bounds = {1, LIMIT_TASKS};
-    struct buf text = BUF_INIT;
+    struct buf text = BUF_INIT, columns = BUF_INIT;
     int64_t most = LIST_MOST;
     int rc = expect_key(r->p, nodes->from, "`from`", &spec.task)
                  ?: read_place(r, nodes, &spec);
@@ -964,22 +1002,29 @@ static int read_from(struct foreach_reading *r, const struct list_nodes *nodes)
                       "`from` is the id of the task that makes the list");
     if (!rc && nodes->max)
         rc = expect_integer(r->p, nodes->max, "`max`", bounds, &most);
+    if (!rc && list_is_sheet(&spec))
+        rc = read_rules(r, nodes, &columns, &spec);
+    spec.max = (uint32_t)most;
+    if (!rc)
+        spec.task = arena_join(&r->p->scratch, r->p->in->scope, spec.task);
+    if (!rc && spec.task.ptr)
+        list_spec_write(&spec, &text);
+    r->key->source = FOREACH_FROM;
+    if (!rc)
+        r->key->spec = arena_str(&r->p->out->arena, buf_view(&text));
+    bool failed = text.failed || columns.failed || !spec.task.ptr;
+    buf_release(&text);
+    buf_release(&columns);
+    struct cairn_error inner = {0};
     if (rc)
         return rc;
-    spec.max = (uint32_t)most;
-    spec.task = arena_join(&r->p->scratch, r->p->in->scope, spec.task);
-    if (!spec.task.ptr)
+    if (failed || !r->key->spec.ptr ||
+        definition_put_placeholder(r->p->out, r->key, &inner))
         return out_of_memory(r->p);
-    list_spec_write(&spec, &text);
-    r->key->source = FOREACH_FROM;
-    r->key->spec = arena_str(&r->p->out->arena, buf_view(&text));
-    bool failed = text.failed;
-    buf_release(&text);
-    struct cairn_error inner = {0};
-    return failed || !r->key->spec.ptr ||
-                   definition_put_placeholder(r->p->out, r->key, &inner)
-               ? out_of_memory(r->p)
-               : foreach_count_values(r, 1);
+    const struct expression *where;
+    if (nodes->where)
+        rc = read_where(r->p, r->def, nodes->where, &where);
+    return rc ? rc : foreach_count_values(r, 1);
 }
 
 enum {
@@ -1047,11 +1092,13 @@ static int read_form(struct foreach_reading *r, const struct node *where_node,
             source = i;
             sources++;
         }
-    for (size_t i = 0; i < FROM && !rc && found[FROM]; i++)
-        if (found[i] && i != LINES && i != GLOB)
-            rc = diagnose(&r->p->diagnostic, found[i]->at,
-                          "a list that a task makes is a value of it, or `lines` or "
-                          "`glob`: {from: TASK, value: NAME}");
+    if (!rc && found[FROM] && found[RANGE])
+        rc = diagnose(&r->p->diagnostic, found[RANGE]->at,
+                      "a list that a task makes is a value of it, or lies in a file: "
+                      "{from: TASK, value: NAME} or {from: TASK, csv: FILE}");
+    bool sheet = false;
+    for (size_t i = CSV; i <= JSONL; i++)
+        sheet |= found[i] != NULL;
     if (found[FROM])
         sources = 1;
     const struct node *lone = found[VALUE] ? found[VALUE] : found[MAX];
@@ -1065,7 +1112,7 @@ static int read_form(struct foreach_reading *r, const struct node *where_node,
                       "`json`, `jsonl` and `from`",
                       what);
     for (size_t i = KEY; i <= COLUMNS && !rc; i++)
-        if (found[i] && (source < CSV || source == FROM))
+        if (found[i] && !sheet)
             rc = diagnose(&r->p->diagnostic, found[i]->at,
                           "`%s` is for a sheet: `csv`, `tsv`, `json` and `jsonl`",
                           form_names[i].ptr);
@@ -1074,12 +1121,19 @@ static int read_form(struct foreach_reading *r, const struct node *where_node,
                          &r->allow_empty);
     if (rc)
         return rc;
-    if (source == FROM)
-        return read_from(r, &(struct list_nodes){.from = value_of(found[FROM]),
-                                                 .value = value_of(found[VALUE]),
-                                                 .lines = value_of(found[LINES]),
-                                                 .glob = value_of(found[GLOB]),
-                                                 .max = value_of(found[MAX])});
+    if (source == FROM) {
+        struct list_nodes nodes = {.from = value_of(found[FROM]),
+                                   .max = value_of(found[MAX]),
+                                   .key = value_of(found[KEY]),
+                                   .columns = value_of(found[COLUMNS]),
+                                   .where = where_node};
+        nodes.places[LIST_VALUE] = value_of(found[VALUE]);
+        nodes.places[LIST_LINES] = value_of(found[LINES]);
+        nodes.places[LIST_GLOB] = value_of(found[GLOB]);
+        for (size_t i = CSV; i <= JSONL; i++)
+            nodes.places[i - CSV + LIST_CSV] = value_of(found[i]);
+        return read_from(r, &nodes);
+    }
     if (source == RANGE)
         return read_range(r, found[RANGE]->next);
     if (source == GLOB)
@@ -1145,7 +1199,9 @@ static int read_key(struct parser *p, struct task_def *def, const struct node *n
     bool whole = value != node->next;
     int rc = expect_key(p, node, "the name of a foreach key", &key->name);
     if (!rc && whole)
-        rc = sheet_column_name(p, key->name, 0, &key->name);
+        key->name = sheet_column_name(&p->out->arena, key->name, 0);
+    if (!rc && !key->name.ptr)
+        rc = out_of_memory(p);
     if (!rc)
         rc = foreach_check_name(p, node, key->name) ?: foreach_take_key(p, def, node);
     if (rc)

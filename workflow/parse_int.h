@@ -13,6 +13,7 @@ enum place {
     IN_WORKFLOW,  /* env of the workflow: params */
     IN_INCLUDE,   /* the same */
     IN_FOREACH,   /* the same */
+    IN_LIST,      /* params, keys of the task that makes the list */
     IN_NEED,      /* brackets: params, foreach keys */
     IN_WHERE,     /* the same */
     IN_ENV,       /* of a task: everything but env; ports, too */
@@ -71,6 +72,10 @@ void warn_of_other_form(struct parser *p, const struct node *node, struct str te
 /* Text of a foreach key, or of what an included file is given, with params put in. */
 int read_expanded(struct parser *p, const struct node *node, const char *what,
                   const struct task_def *def, struct str *out);
+/* The name of a file that the maker of a list leaves: params are put in, unless it has
+ * foreach keys of the maker. *out is its text as it is written. */
+int read_list_name(struct parser *p, const struct node *node,
+                   const struct task_def *def, struct str *out);
 /* Does a text of the workflow's env only need params that the task takes? `node` is
  * the task's list. */
 int check_inherited(struct parser *p, const struct node *node,
@@ -81,6 +86,8 @@ int read_until(struct parser *p, struct task_def *def, const struct node *node);
 /* `where` of foreach: an expression over its keys, their columns, and params. */
 int read_where(struct parser *p, const struct task_def *def, const struct node *node,
                const struct expression **out);
+/* Its text, without ${{ }} around it. */
+int read_where_text(const struct parser *p, const struct node *node, struct str *text);
 /* Checks every collected name: such a task must exist and have ended before. */
 int check_pending(struct parser *p);
 
@@ -121,12 +128,12 @@ struct sheet_nodes {
     const struct node *file, *key, *columns, *where;
 };
 int foreach_read_sheet(struct foreach_reading *r, const struct sheet_nodes *nodes);
-/* When all texts have been read: columns that a task does not name are forgotten. */
+/* `columns` (may be NULL) into a source of that form. */
+int foreach_read_columns(struct parser *p, const struct node *list,
+                         struct table_source *source);
+/* When all texts have been read: columns that a task does not name are forgotten; of a
+ * sheet that a task makes it has those that it names. */
 int drop_unused_columns(struct parser *p);
-/* The name that a column has in texts: in lower case, _ for all that is no part of a
- * name; column_N, from 1, where nothing is left. */
-int sheet_column_name(const struct parser *p, struct str column, uint32_t index,
-                      struct str *out);
 
 /* ---- parse_task.c, foreach.c ---- */
 

@@ -7,6 +7,8 @@
 #include "workflow/scalar.h"
 
 #include "base/limits.h"
+#include "base/words.h"
+#include "graph/lists.h"
 #include "graph/members.h"
 #include "graph/text_expand.h"
 
@@ -59,6 +61,7 @@ static const char *place_name(const struct checking *c)
     case IN_INCLUDE:
         return "`include`";
     case IN_FOREACH:
+    case IN_LIST:
         return "`foreach`";
     case IN_NEED:
         return "the brackets of `needs`";
@@ -88,7 +91,8 @@ static const char *literal_remedy(const struct checking *c)
 static bool is_early(const struct checking *c)
 {
     return c->place == IN_WORKFLOW || c->place == IN_INCLUDE ||
-           c->place == IN_FOREACH || c->place == IN_NEED || c->place == IN_WHERE;
+           c->place == IN_FOREACH || c->place == IN_LIST || c->place == IN_NEED ||
+           c->place == IN_WHERE;
 }
 
 /* ---- Names ---- */
@@ -204,13 +208,33 @@ static int refuse_here(const struct checking *c)
                         : "params");
 }
 
+/* A sheet that a task makes says what its columns are when it is there. */
+static bool may_be_column(const struct checking *c)
+{
+    struct list_spec spec;
+    bool may = false;
+    for (uint32_t k = 0; k < c->def->n_foreach && !may; k++)
+        may = list_spec_of(&c->def->foreach[k], &spec) && list_is_sheet(&spec);
+    return may && str_is_key(c->name->first) && !find_env(c->def, c->name->first) &&
+           find_param(c->p, c->name->first) == UINT32_MAX;
+}
+
 static int check_key(const struct checking *c)
 {
     bool keys = c->def && c->place != IN_FOREACH;
+    if (c->place == IN_LIST) /* of another task: check_maker */
+        return 0;
     if (keys && task_def_name(c->def, c->name->first) != UINT32_MAX)
         return 0;
     if (is_secret(c->p, c->name->first))
         return refuse_secret(c, position_of_name(c), c->name->first);
+    if (keys && may_be_column(c) && c->place != IN_NEED)
+        return 0;
+    if (keys && may_be_column(c))
+        return diagnose(&c->p->diagnostic, position_of_name(c),
+                        "`%.*s` in `needs` cannot be a column of a sheet that a task "
+                        "makes: what is needed is known before the run",
+                        SHOWN(c->name->first));
     return unknown_name(c);
 }
 
@@ -525,6 +549,30 @@ int read_expanded(struct parser *p, const struct node *node, const char *what,
     return rc || !out->ptr ? out_of_memory(p) : 0;
 }
 
+int read_list_name(struct parser *p, const struct node *node,
+                   const struct task_def *def, struct str *out)
+{
+    const struct text_template *template;
+    struct str text = *out;
+    bool keys = false;
+    if (!template_has(text))
+        return 0;
+    int rc = check_text(p, node, &text, def, IN_LIST, NULL);
+    if (rc)
+        return rc;
+    if (definition_text(p->out, text, false, &template, NULL))
+        return out_of_memory(p);
+    for (uint32_t i = 0; i < template->n; i++) {
+        const struct expression *e = template->pieces[i].expression;
+        for (uint32_t k = 0; e && k < expression_names(e); k++)
+            keys |= expression_name(e, k)->kind == NAME_KEY;
+    }
+    if (!keys)
+        return read_expanded(p, node, "the name of a file", def, out);
+    *out = arena_str(&p->out->arena, text);
+    return out->ptr ? 0 : out_of_memory(p);
+}
+
 /* The params of one text of the workflow's env, for a task that takes only some. */
 int check_inherited(struct parser *p, const struct node *node,
                     const struct task_def *def, struct str text)
@@ -629,14 +677,19 @@ int read_until(struct parser *p, struct task_def *def, const struct node *node)
     return rc ? rc : keep_condition(p, def, node, IN_UNTIL, text, &def->repeat.until);
 }
 
+int read_where_text(const struct parser *p, const struct node *node, struct str *text)
+{
+    int rc = expect_filled(p, node, "`where`", text);
+    return rc ? rc : unwrap_condition(p, node, "where", text);
+}
+
 int read_where(struct parser *p, const struct task_def *def, const struct node *node,
                const struct expression **out)
 {
     const struct text_template *template;
     struct expression_error wrong = {0};
     struct str text;
-    int rc = expect_filled(p, node, "`where`", &text)
-                 ?: unwrap_condition(p, node, "where", &text);
+    int rc = read_where_text(p, node, &text);
     if (rc)
         return rc;
     struct checking c = {

@@ -7,6 +7,7 @@
 #include "graph/lists.h"
 #include "graph/members.h"
 #include "graph/task_fields.h"
+#include "graph/text_expand.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -763,6 +764,29 @@ static int look_for_doubtful(struct parser *p)
 
 /* ---- Lists that tasks make ---- */
 
+/* Keys of the maker in the name of the file that each of its members leaves. */
+static int check_list_name(struct parser *p, const struct task_def *def,
+                           const struct task_def *maker, const struct list_spec *spec)
+{
+    const struct text_template *template;
+    if (definition_text(p->out, spec->value, false, &template, NULL))
+        return out_of_memory(p);
+    for (uint32_t i = 0; i < template->n; i++) {
+        const struct expression *e = template->pieces[i].expression;
+        for (uint32_t k = 0; e && k < expression_names(e); k++) {
+            const struct name *name = expression_name(e, k);
+            if (name->kind == NAME_KEY &&
+                task_def_key(maker, name->first) == UINT32_MAX)
+                return diagnose(&p->diagnostic, def->at,
+                                "task `%.*s` from `%.*s`: `%.*s` in the name of the "
+                                "file is not a foreach key of `%.*s`",
+                                SHOWN(def->id), SHOWN(maker->id), SHOWN(name->first),
+                                SHOWN(maker->id));
+        }
+    }
+    return 0;
+}
+
 static int check_maker(struct parser *p, uint32_t index, const struct list_spec *spec)
 {
     const struct task_def *def = &p->out->defs[index];
@@ -781,14 +805,17 @@ static int check_maker(struct parser *p, uint32_t index, const struct list_spec 
             ? "an external task cannot have a list that a task makes"
         : maker->kind == TASK_EXTERNAL && spec->form != LIST_VALUE
             ? "an external task passes a list on as a value (`value`)"
-        : maker->n_foreach && spec->form != LIST_VALUE
-            ? "members of a group pass their lists on as a value (`value`)"
+        : maker->n_foreach && spec->form != LIST_VALUE && !list_is_of_members(spec)
+            ? "members of a group leave a file each: name it by the keys of that group"
+        : !maker->n_foreach && list_is_of_members(spec)
+            ? "only a group leaves a file for each value of a key"
         : task_def_is_service(maker) ? "a service makes no list, since it does not end"
         : def->when != WHEN_SUCCESS  ? "it has to run after success (`when`)"
                                      : NULL;
-    return wrong ? diagnose(&p->diagnostic, def->at, "task `%.*s` from `%.*s`: %s",
-                            SHOWN(def->id), SHOWN(name), wrong)
-                 : 0;
+    if (wrong)
+        return diagnose(&p->diagnostic, def->at, "task `%.*s` from `%.*s`: %s",
+                        SHOWN(def->id), SHOWN(name), wrong);
+    return list_is_of_members(spec) ? check_list_name(p, def, maker, spec) : 0;
 }
 
 /* A member is needed by the value of the same list only. */

@@ -328,41 +328,66 @@ static int read_values(struct engine *e, struct job *job, struct ending *ending,
 
 /* ---- Lists in files ---- */
 
-/* What a list is made of, as its text in the result. CAIRN_EWORKFLOW, CAIRN_EIO or
- * another reason why there is none. */
-static int read_list(const struct engine *e, const struct list_spec *spec,
-                     struct buf *text, struct cairn_error *error)
+/* Where the list is, from the root or (`absolute`) as a path. */
+static int place_of_list(const struct engine *e, uint32_t task,
+                         const struct list_spec *spec, bool absolute, struct buf *out,
+                         struct cairn_error *error)
 {
-    struct buf root = BUF_INIT;
+    const struct graph *g = e->request.graph;
+    const struct scope scope = {.definition = g->definition,
+                                .def = graph_def(g, task),
+                                .member = graph_member(g, task)};
+    struct str root = g->definition->root;
+    struct buf name = BUF_INIT;
+    int rc = 0;
+    if (list_is_of_members(spec))
+        rc = text_expand(&scope, spec->value, &name, error);
+    else
+        buf_str(&name, spec->value);
+    if (!rc && name.size && absolute && name.data[0] != '/' && root.len) {
+        buf_str(out, root); /* none: built in memory */
+        buf_byte(out, '/');
+    }
+    buf_str(out, buf_view(&name));
+    out->failed |= name.failed;
+    buf_release(&name);
+    return rc ? rc : buf_check(out, error);
+}
+
+static int read_names(const struct engine *e, struct str pattern, struct buf *text,
+                      struct cairn_error *error)
+{
     struct arena names = ARENA_INIT;
     struct glob_names found = {NULL, 0};
-    buf_str(&root, e->request.graph->definition->root);
-    if (spec->form == LIST_LINES && spec->value.ptr[0] == '/')
-        buf_clear(&root);
-    else if (spec->form == LIST_LINES && root.size) /* else: built in memory */
-        buf_byte(&root, '/');
-    if (spec->form == LIST_LINES)
-        buf_str(&root, spec->value);
-    int rc = buf_check(&root, error);
-    if (!rc && spec->form == LIST_LINES)
-        rc = os_read_regular(root.data, LIMIT_FILE_BYTES, text, error);
-    else if (!rc)
-        rc = glob_expand(root.size ? root.data : ".", spec->value, &names, &found,
-                         error);
-    if (!rc && spec->form == LIST_LINES && text->size &&
-        memchr(text->data, 0, text->size))
-        rc = error_set(error, CAIRN_EWORKFLOW, "%s has a NUL byte", root.data);
-    if (!rc && spec->form == LIST_GLOB)
-        buf_byte(text, '[');
+    struct str root = e->request.graph->definition->root;
+    int rc = glob_expand(root.len ? root.ptr : ".", pattern, &names, &found, error);
+    buf_byte(text, '[');
     for (uint32_t i = 0; !rc && i < found.n; i++) {
         buf_text(text, i ? ",\"" : "\"");
         json_escape(found.names[i], text);
         buf_byte(text, '"');
     }
-    if (!rc && spec->form == LIST_GLOB)
-        buf_byte(text, ']');
+    buf_byte(text, ']');
     arena_release(&names);
-    buf_release(&root);
+    return rc;
+}
+
+/* What a list is made of, as its text in the result. CAIRN_EWORKFLOW, CAIRN_EIO or
+ * another reason why there is none. */
+static int read_list(const struct engine *e, uint32_t task,
+                     const struct list_spec *spec, struct buf *text,
+                     struct cairn_error *error)
+{
+    struct buf place = BUF_INIT;
+    bool glob = spec->form == LIST_GLOB;
+    int rc = place_of_list(e, task, spec, !glob, &place, error);
+    if (!rc && glob)
+        rc = read_names(e, buf_view(&place), text, error);
+    else if (!rc)
+        rc = os_read_regular(place.data, LIMIT_FILE_BYTES, text, error);
+    if (!rc && !glob && text->size && memchr(text->data, 0, text->size))
+        rc = error_set(error, CAIRN_EWORKFLOW, "%s has a NUL byte", place.data);
+    buf_release(&place);
     return rc ? rc : buf_check(text, error);
 }
 
@@ -393,7 +418,7 @@ static int add_list(struct engine *e, struct job *job, const struct list_spec *s
     list_spec_key(spec, &name);
     struct str key = arena_str(&job->arena, buf_view(&name));
     bool known = values_find(job->result.values, job->result.n_values, key);
-    int rc = known ? 0 : read_list(e, spec, &text, &why);
+    int rc = known ? 0 : read_list(e, job->intent.task, spec, &text, &why);
     if (rc && rc != CAIRN_ENOMEM) {
         char notice[1400];
         snprintf(notice, sizeof notice, "%s leaves no list: %.1000s",

@@ -75,13 +75,21 @@ struct cairn_foreach { /* zero unused fields; everything is copied */
     const char *from;          /* the id of a task added before, which makes a list: */
     const char *value;         /* the name of a value that it passes on, */
     const char *lines;         /* a file whose lines it leaves, or */
-    const char *glob; /* a pattern of files that it leaves. Of a group: the values
-                                  of its members */
+    const char *glob; /* a pattern of files that it leaves, or csv, tsv, json or jsonl.
+                         Of a group: the lists of its members in order; the name of a file
+                         then has its keys: "out/${{ part }}.txt" */
     uint32_t max;     /* entries of such a list, at most; 0: 10,000 */
     bool allow_empty; /* it may have none */
     const char *const *columns; /* of `values`, NULL-terminated: names of further values
-                                   of each member, as of a row of a sample sheet */
+                                   of each member, as of a row of a sample sheet; of csv
+                                   and tsv: of a file whose first line has no names */
     const char *const *cells;   /* [values * columns], those of one member together */
+    const char *csv, *tsv, *json, *jsonl; /* a sheet that it leaves: one of its columns
+                                             has the values, the others are values of
+                                             each member whose texts name them */
+    const char *column; /* of such a sheet: the column of the values; NULL: `key` */
+    const char *where;  /* the same: an expression over its columns and params, of the
+                           rows that are members; NULL: all are */
 };
 
 struct cairn_task {           /* zero unused fields; everything is copied */

@@ -367,6 +367,18 @@ key foreach_key.allow_empty go \
 default foreach_key.allow_empty go \
     'exit 3' 'tasks: {a: {foreach: {v: {glob: "*.z"}}, run: ":"}, b: {run: ":"}}' \
     'exit 0' 'tasks: {a: {foreach: {v: {glob: "*.z", allow_empty: true}}, run: ":"}, b: {run: ":"}}'
+# Rows of a sheet that a task makes, and of all of `foreach`.
+m='m: {run: "printf \"v,w\\np,1\\nq,2\\n\" >f"}, n: {run: "printf \"v,w\\nr,3\\n\" >g"}'
+for of in 'foreach_key.@{v: {@}}' 'task.foreach.@{@, key: v}'; do
+    made() { echo "tasks: {$m, a: {foreach: $(echo "$of" | sed "s/^[^@]*@//; s/@/$1/"), run: 'echo \$v \$w >>log'}}"; }
+    of_key=${of%%@*}
+    key "${of_key}from" 'go -j 1' \
+        'exit 0 p 1 q 2' "$(made 'from: m, csv: f')" 'exit 0 r 3' "$(made 'from: n, csv: g')"
+    key "${of_key}max" 'go -j 1' \
+        'exit 1' "$(made 'from: m, csv: f, max: 1')" 'exit 0 p 1 q 2' "$(made 'from: m, csv: f, max: 2')"
+done
+default task.foreach.max 'go -j 1' \
+    'exit 0 p 1 q 2' "$(made 'from: m, csv: f')" 'exit 1' "$(made 'from: m, csv: f, max: 1')"
 # Sheets: where the members are rows of a file, and of all of `foreach`.
 sheets='printf "a,b\nx,1\ny,2\n" >s; printf "a,b\nx,3\n" >t; tr , "\t" <s >s.tsv; tr , "\t" <t >t.tsv
     echo "[{\"a\":\"x\",\"b\":1}]" | tee s.json | tr -d "[]" >s.jsonl

@@ -86,18 +86,16 @@ static void as_list(struct str text)
     struct arena arena = ARENA_INIT;
     struct cairn_error error = {0};
     struct list_spec spec = {.task = STR("split"), .value = STR("parts"), .max = MOST};
-    struct str *values = NULL;
-    uint32_t n = 0;
-    struct list_reader reader = {
-        .spec = &spec, .arena = &arena, .values = BUF_INIT, .error = &error};
+    struct list_values values;
+    struct list_reader reader = {.spec = &spec, .arena = &arena, .error = &error};
     int code = list_read(&reader, STR("split"), text);
-    code = list_end(&reader, code, &values, &n);
+    code = list_end(&reader, code, &values);
     if (code)
         EXPLAINED(code, error);
     else
-        HOLDS(n > 0 && n <= MOST);
-    for (uint32_t i = 0; !code && i < n; i++)
-        HOLDS(values[i].len && is_clean(values[i]));
+        HOLDS(values.n > 0 && values.n <= MOST);
+    for (uint32_t i = 0; !code && i < values.n; i++)
+        HOLDS(values.at[i].len && is_clean(values.at[i]));
     arena_release(&arena);
 }
 
@@ -110,6 +108,7 @@ static void as_spec(struct str text)
     list_spec_write(&spec, &out);
     HOLDS(list_spec_read(buf_view(&out), &again));
     HOLDS(str_equal(spec.task, again.task) && str_equal(spec.value, again.value));
+    HOLDS(list_spec_same(&spec, &again) && spec.form == again.form);
     HOLDS(spec.max == again.max && spec.allow_empty == again.allow_empty);
     buf_release(&out);
 }

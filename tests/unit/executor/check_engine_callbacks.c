@@ -538,7 +538,14 @@ static struct cairn_workflow *with_lists(const char **list)
         .key = "n", .from = "all", .glob = "*.o"};
     static const struct cairn_foreach named = {
         .key = "n", .from = "all", .lines = "names"};
-    static const char *const part[] = {"part", NULL};
+    static const char *const part[] = {"part", NULL}, *const names[] = {"n", "v", NULL};
+    static const struct cairn_foreach rows = {.key = "row",
+                                              .from = "all",
+                                              .csv = "sheet",
+                                              .column = "n",
+                                              .columns = names,
+                                              .where = "row != 'a.o'"};
+    static const char *const text[] = {"w=<${{ v }}>", NULL};
     struct cairn_workflow *w = workflow_named("lists");
     add(w, (struct cairn_task){
                .id = "split", .call = make_list, .context = list, .version = *list});
@@ -546,11 +553,17 @@ static struct cairn_workflow *with_lists(const char **list)
                                .run = "echo $part >>ran; echo $part >$part.o",
                                .foreach = &parts});
     add(w, (struct cairn_task){
-               .id = "all", .run = "ls *.o >names; echo all >>ran", .needs = part});
+               .id = "all",
+               .run = "ls *.o >names; sed 's/.*/&,v&/' names >sheet; echo all >>ran",
+               .needs = part});
     add(w,
         (struct cairn_task){.id = "found", .run = "echo f$n >>ran", .foreach = &found});
     add(w,
         (struct cairn_task){.id = "named", .run = "echo n$n >>ran", .foreach = &named});
+    add(w, (struct cairn_task){.id = "rows",
+                               .run = "echo r$row:$v:$w >>ran",
+                               .env = text,
+                               .foreach = &rows});
     return w;
 }
 
@@ -562,8 +575,8 @@ START_TEST(lists_of_callbacks)
     struct cairn_workflow *w = with_lists(&list);
     struct cairn_run_result r = run_with(w, store, one, NULL);
     ck_assert_int_eq(r.state, CAIRN_RUN_COMPLETED);
-    ck_assert_uint_eq(r.completed, 8);
-    ck_assert_int_eq(lines("ran"), 7);
+    ck_assert_uint_eq(r.completed, 9);
+    ck_assert_int_eq(lines("ran"), 8);
     cairn_workflow_free(w);
     list = "[\"b\", \"c\"]";
     w = with_lists(&list);
@@ -571,7 +584,7 @@ START_TEST(lists_of_callbacks)
     put_file("ran", "");
     r = run_with(w, store, one, NULL);
     ck_assert_int_eq(r.state, CAIRN_RUN_COMPLETED);
-    expect_words("ran", "c all fc.o nc.o");
+    expect_words("ran", "c all fc.o nc.o rc.o:vc.o:<vc.o>");
     cairn_workflow_free(w);
     cairn_store_close(store);
 }

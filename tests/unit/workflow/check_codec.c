@@ -653,6 +653,13 @@ START_TEST(test_lists)
         {"from: s, lines: a b", "s @lines 10000 - a b", 6},
         {"from: s, glob: '*.x', allow_empty: true", "s @glob 10000 empty *.x", 6},
         {"from: g, value: v", "g v 10000", 6},
+        {"from: s, csv: a b", "s @csv 10000 - 1:k,0:,0:,a b", 7},
+        {"from: s, tsv: t, key: A b, columns: [A b, c], allow_empty: true",
+         "s @tsv 10000 empty 3:A b,10:3:A b,1:c,,0:,t", 7},
+        {"from: s, jsonl: t, max: 3", "s @jsonl 3 - 1:k,0:,0:,t", 7},
+        {"from: g, lines: 'x/${{ k }}'", "g @lines 10000 - x/${{ k }}", 7},
+        {"from: g, json: '${{ k }}.json'", "g @json 10000 - 1:k,0:,0:,${{ k }}.json",
+         7},
     };
     struct buf bytes = BUF_INIT;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
@@ -669,14 +676,16 @@ START_TEST(test_lists)
         ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
         ck_assert(str_equal(d.defs[2].foreach[0].spec, str_of(lists[i].spec)));
         definition_release(&d);
-        bytes.data[DEFINITION_MAGIC_BYTES] = 5;
+        bytes.data[DEFINITION_MAGIC_BYTES] = (char)(lists[i].version - 1);
         if (strchr(lists[i].spec, '@'))
             ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
     }
+    help_parse("name: n\ntasks: {s: {exec: [x]}, g: {foreach: {k: [1]}, exec: [x]},\n"
+               "  a: {foreach: {k: {from: s, value: v}}, exec: [y]}}\n");
     /* Of a list that is no good any more the members stay. */
     struct cairn_error error = {0};
     struct str values[] = {STR("x"), STR("y")};
-    struct list_values none = {NULL, 0}, former = {values, 2};
+    struct list_values none = {.at = NULL}, former = {.at = values, .n = 2};
     struct task_def *def = &help_definition.defs[2];
     struct definition back;
     ck_assert_int_eq(definition_put_list(&help_definition, def, def->foreach, none,
