@@ -29,6 +29,7 @@ struct capturing {
     struct sections_at last_at; /* seq 0: there is none */
     struct buf content[ITEM_KINDS_END];
     struct buf environment, messages, context;
+    struct board whole; /* where that of `live` is not */
     struct cairn_error *error;
 };
 
@@ -72,9 +73,14 @@ static int read_messages(struct capturing *c)
 
 static int read_present(struct capturing *c)
 {
+    const struct board *board = &c->live->board;
     int rc = 0;
+    if (!board->whole) {
+        rc = live_load_board_into(c->live, &c->whole, c->error);
+        board = &c->whole;
+    }
     for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++) {
-        struct section section = board_section(&c->live->board, kind);
+        struct section section = board_section(board, kind);
         struct buf *content = &c->content[kind];
         if (!c->live->numbers[kind])
             continue;
@@ -382,6 +388,7 @@ static void release(struct capturing *c)
     buf_release(&c->environment);
     buf_release(&c->messages);
     buf_release(&c->context);
+    board_release(&c->whole);
     arena_release(&c->arena);
 }
 
@@ -835,9 +842,8 @@ static int capture_by_hand(struct live *live, const struct cairn_capture *given,
     struct given g = {.live = live, .error = error};
     enum trigger trigger;
     g.message = str_of(given->message ? given->message : "");
-    int rc = hand_trigger(given->trigger, &trigger, error)
-             ?: take_given(&g, given, trigger)
-             ?: live_load_board(live, error);
+    int rc =
+        hand_trigger(given->trigger, &trigger, error) ?: take_given(&g, given, trigger);
     struct capture capture = {.trigger = trigger,
                               .message = g.message,
                               .tags = g.tags,
@@ -900,8 +906,7 @@ static int capture_failure(struct live *live, const struct cairn_task_failure *f
     struct capture capture = {
         .trigger = TRIGGER_TASK_FAILED, .message = buf_view(&message), .link = &link};
     if (!rc)
-        rc = live_load_board(live, error)
-                 ?: capture_state(live, &capture, captured, error);
+        rc = capture_state(live, &capture, captured, error);
     buf_release(&message);
     return rc;
 }

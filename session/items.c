@@ -290,6 +290,10 @@ static int finish_item(struct editing *e, const struct cairn_set *sets, size_t n
              ?: live_clean_item(live, &before, &e->item, e->error);
     if (rc)
         return rc;
+    rc = live_load_concerned(live, &e->item, e->error) /* what it names now */
+             ?: board_check(&live->board, e->error);
+    if (rc)
+        return rc;
     if (e->item.id.kind == ITEM_CHECK)
         forget_result(&before, &e->item);
     set_times(&e->item, live->now.utc_ns);
@@ -301,13 +305,14 @@ static int finish_item(struct editing *e, const struct cairn_set *sets, size_t n
 
 /* ---- Transactions ---- */
 
+/* `kind`: of an item that is to be added, or 0. */
 static int begin_editing(struct editing *e, struct cairn_store *store,
-                         const char *session, struct cairn_error *error)
+                         const char *session, uint8_t kind, struct cairn_error *error)
 {
     *e = (struct editing){.error = error};
     return live_write(&e->live, store, session, error)
            ?: live_check_open(&e->live, error)
-           ?: live_load_board(&e->live, error);
+           ?: live_load_part(&e->live, kind, error);
 }
 
 static int end_editing(struct editing *e, int rc, struct cairn_board_result *out)
@@ -339,7 +344,8 @@ static int end_editing(struct editing *e, int rc, struct cairn_board_result *out
 
 static int find_item(struct editing *e, const char *id)
 {
-    int rc = item_id_parse(str_of(id), &e->item.id, e->error);
+    int rc = item_id_parse(str_of(id), &e->item.id, e->error)
+                 ?: live_load_item(&e->live, e->item.id, e->error);
     const struct item *found = rc ? NULL : board_find(&e->live.board, e->item.id);
     if (rc)
         return rc;
@@ -347,7 +353,7 @@ static int find_item(struct editing *e, const char *id)
         return error_set(e->error, CAIRN_ENOTFOUND, "there is no %.80s in session %.*s",
                          id, (int)e->live.row.name.len, e->live.row.name.ptr);
     e->item = *found;
-    return 0;
+    return live_load_concerned(&e->live, &e->item, e->error);
 }
 
 /* ---- Public ---- */
@@ -402,21 +408,18 @@ struct edit {
 static int add_item(struct editing *e, const struct edit *edit)
 {
     e->item.id.kind = edit->kind;
-    return board_check(&e->live.board, e->error)
-           ?: set_usual(e)
-           ?: finish_item(e, edit->sets, edit->n);
+    return set_usual(e) ?: finish_item(e, edit->sets, edit->n);
 }
 
 static int set_item(struct editing *e, const struct edit *edit)
 {
-    return board_check(&e->live.board, e->error)
-           ?: find_item(e, edit->id)
-           ?: finish_item(e, edit->sets, edit->n);
+    return find_item(e, edit->id) ?: finish_item(e, edit->sets, edit->n);
 }
 
 static int remove_item(struct editing *e, const struct edit *edit)
 {
     return find_item(e, edit->id)
+           ?: live_load_referrers(&e->live, e->item.id, e->error)
            ?: look_before(e)
            ?: board_remove(&e->live.board, e->item.id, &e->changes, e->error)
            ?: look_after(e);
@@ -427,7 +430,7 @@ static int edit_with(struct files_taken *files, struct cairn_store *store,
                      struct cairn_board_result *result, struct cairn_error *error)
 {
     struct editing e;
-    int rc = begin_editing(&e, store, session, error);
+    int rc = begin_editing(&e, store, session, edit->kind, error);
     e.live.files = files;
     if (!rc)
         rc = edit->make(&e, edit);
@@ -546,10 +549,21 @@ static int find_belief(struct impact *i, const char *id, uint32_t *place)
                : error_set(i->error, CAIRN_ENOTFOUND, "there is no %s", id);
 }
 
+/* The belief and all that rests on it. */
+static int load_impact(struct impact *i, const char *id)
+{
+    struct item_ref ref;
+    int rc = live_load_part(&i->live, 0, i->error);
+    if (rc || item_id_parse(str_of(id), &ref, NULL) || ref.kind != ITEM_BELIEF)
+        return rc; /* find_belief says what is wrong */
+    return live_load_item(&i->live, ref, i->error)
+               ?: live_load_reach(&i->live, ref.n, BELIEF_DEPENDENTS, i->error);
+}
+
 static int compute(struct impact *i, const char *id, double confidence)
 {
     uint32_t place = 0;
-    return live_load_board(&i->live, i->error)
+    return load_impact(i, id)
            ?: board_check(&i->live.board, i->error)
            ?: confidence_check("confidence", confidence, i->error)
            ?: make_graph(i)

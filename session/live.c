@@ -166,8 +166,15 @@ static int put_change(struct live *live, const struct board_change *change, bool
     int rc = change->had ? item_encode(&change->before, &before, error) : 0;
     if (!rc && change->has)
         rc = item_encode(&change->after, &after, error);
-    struct item_row row = {live->row.session, change->id.kind, change->id.n,
-                           buf_view(&after)};
+    struct item_links links =
+        change->has ? item_links(&change->after) : (struct item_links){0};
+    struct item_row row = {.session = live->row.session,
+                           .kind = change->id.kind,
+                           .n = change->id.n,
+                           .body = buf_view(&after),
+                           .linked = true,
+                           .about = links.about,
+                           .also = links.also};
     if (!rc)
         rc = change->has
                  ? store_put_item(live->store, &row, error)
@@ -477,24 +484,45 @@ struct loading {
     struct cairn_error *error;
 };
 
+int live_decode_item(struct live *live, const struct item_row *row, struct item *out)
+{
+    struct arena *arena = &live->arena;
+    if (!item_kind_info(row->kind))
+        return error_set(live->item_error, CAIRN_ENEWER,
+                         "the board has items of a kind that this release does not "
+                         "know: use the cairn that wrote them");
+    struct str body = arena_str(arena, row->body);
+    if (arena->failed)
+        return error_nomem(live->item_error);
+    int rc = item_decode(arena, (struct item_ref){row->kind, row->n}, body, out,
+                         live->item_error);
+    if (rc || !row->linked)
+        return rc;
+    struct item_links links = item_links(out);
+    char id[ITEM_ID_MAX];
+    item_id(out->id, id);
+    return links.about == row->about && links.also == row->also
+               ? 0
+               : error_set(live->item_error, CAIRN_EDAMAGED,
+                           "what %s names is not what its row is found by: the store "
+                           "is damaged; `cairn doctor --repair` mends it",
+                           id);
+}
+
 static int load_item(void *context, const struct item_row *row)
 {
     struct loading *loading = context;
-    struct arena *arena = &loading->live->arena;
-    if (!item_kind_info(row->kind))
-        return error_set(loading->error, CAIRN_ENEWER,
-                         "the board has items of a kind that this release does not "
-                         "know: use the cairn that wrote them");
+    struct item item;
+    int rc = live_decode_item(loading->live, row, &item);
+    if (rc)
+        return rc;
     struct item *items = array_room(loading->items[row->kind], loading->n[row->kind],
                                     &loading->capacity[row->kind], sizeof *items);
     if (!items)
         return error_nomem(loading->error);
     loading->items[row->kind] = items;
-    struct str body = arena_str(arena, row->body);
-    if (arena->failed)
-        return error_nomem(loading->error);
-    return item_decode(arena, (struct item_ref){row->kind, row->n}, body,
-                       &items[loading->n[row->kind]++], loading->error);
+    items[loading->n[row->kind]++] = item;
+    return 0;
 }
 
 /* Puts which items are missing, as far as that is known, before the other text. */
@@ -518,9 +546,29 @@ static int name_lost(struct live *live, struct cairn_error *error)
              : CAIRN_EDAMAGED;
 }
 
+static int pass_item(void *context, const struct item_row *row)
+{
+    (void)context;
+    (void)row;
+    return 0;
+}
+
+int live_check_items(struct live *live, struct cairn_error *error)
+{
+    int rc = store_each_item(live->store, live->row.session, pass_item, NULL, error);
+    return rc == CAIRN_EDAMAGED ? name_lost(live, error) : rc;
+}
+
 int live_load_board(struct live *live, struct cairn_error *error)
 {
+    return live_load_board_into(live, &live->board, error);
+}
+
+int live_load_board_into(struct live *live, struct board *board,
+                         struct cairn_error *error)
+{
     struct loading loading = {.live = live, .error = error};
+    live->item_error = error;
     int rc =
         store_each_item(live->store, live->row.session, load_item, &loading, error);
     if (rc == CAIRN_EDAMAGED)
@@ -528,9 +576,10 @@ int live_load_board(struct live *live, struct cairn_error *error)
     for (uint8_t kind = 1; kind < (uint8_t)ITEM_KINDS_END; kind++) {
         struct section section = {loading.items[kind], loading.n[kind]};
         if (!rc)
-            rc = board_load(&live->board, kind, &section, live->numbers[kind], error);
+            rc = board_load(board, kind, &section, live->numbers[kind], error);
         free(loading.items[kind]);
     }
+    board->whole = rc == 0;
     return rc;
 }
 

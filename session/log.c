@@ -489,10 +489,11 @@ static bool is_last_of_item(const struct board_changes *changes, uint32_t at)
 static int undo_turn(struct undoing *u)
 {
     struct log_entry entry = {.verb = VERB_UNDONE, .number = u->turn};
-    int rc = live_load_board(u->live, u->error);
+    int rc = live_load_part(u->live, 0, u->error);
     for (uint32_t i = 0; i < u->changes.n && !rc; i++)
         if (is_last_of_item(&u->changes, i))
-            rc = check_present(u, &u->changes.at[i]);
+            rc = live_load_item(u->live, u->changes.at[i].id, u->error)
+                     ?: check_present(u, &u->changes.at[i]);
     if (rc)
         return rc;
     reverse(&u->changes);

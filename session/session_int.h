@@ -93,6 +93,7 @@ struct live {
     struct files_taken *files; /* of the caller, or NULL: see files.h */
     uint64_t turn;             /* of what this call logs; 0: nothing yet */
     uint32_t logged;
+    struct cairn_error *item_error; /* of the items that are being read */
 };
 
 /* Begins a transaction, to read or to write, and loads the row of the session (as
@@ -113,6 +114,14 @@ int live_tend_merges(struct live *live, struct cairn_error *error);
 int live_close(struct live *live, int rc, struct cairn_error *error);
 
 int live_load_board(struct live *live, struct cairn_error *error);
+/* The same into a board that the caller releases; its texts are in the arena of `live`.
+ */
+int live_load_board_into(struct live *live, struct board *board,
+                         struct cairn_error *error);
+/* Reads all items, and says what is damaged or missing: CAIRN_EDAMAGED. */
+int live_check_items(struct live *live, struct cairn_error *error);
+/* From a row; live->item_error tells what is wrong. */
+int live_decode_item(struct live *live, const struct item_row *row, struct item *out);
 /* A session that has ended is not changed: CAIRN_EUSAGE. */
 int live_check_open(const struct live *live, struct cairn_error *error);
 
@@ -168,6 +177,24 @@ int live_put_changes(struct live *live, const struct board_changes *changes,
                      bool logged, struct cairn_error *error);
 
 struct state_at;
+
+/* ---- part.c: instead of the whole board, what a change concerns ---- */
+
+/* Comes first, in place of live_load_board. `kind`: one of that kind will be added,
+ * 0: none. An old store, and one that was repaired, is read whole once. */
+int live_load_part(struct live *live, uint8_t kind, struct cairn_error *error);
+/* If it is there. CAIRN_EDAMAGED: it is not, and items are damaged or missing. */
+int live_load_item(struct live *live, struct item_ref ref, struct cairn_error *error);
+/* What board_put and what is told of it need of an item as it will be; one that is
+ * there was loaded before. */
+int live_load_concerned(struct live *live, const struct item *item,
+                        struct cairn_error *error);
+/* Those for whose sake it cannot be removed. */
+int live_load_referrers(struct live *live, struct item_ref ref,
+                        struct cairn_error *error);
+/* What a belief rests on, or what rests on it, however far away. */
+int live_load_reach(struct live *live, uint32_t belief, enum belief_direction direction,
+                    struct cairn_error *error);
 
 /* ---- sessions.c ---- */
 
@@ -227,10 +254,11 @@ struct captured {
 };
 /* Makes a checkpoint of the board on the current branch, if trigger_decide says so, and
  * logs it. A context that was given is never `unchanged`, and one with a threshold
- * counts as having crossed it. Needs a write transaction and the board. */
+ * counts as having crossed it. Needs a write transaction. Where the board is not whole,
+ * the items are read from the store, so what has changed must be there. */
 int capture_state(struct live *live, const struct capture *capture,
                   struct captured *captured, struct cairn_error *error);
-/* Whether it would make one: for a transaction that reads, with the board and files. */
+/* Whether it would make one: for a transaction that reads, with files. */
 int capture_look(struct live *live, const struct capture *capture,
                  struct captured *captured, struct cairn_error *error);
 /* Ends the call that has made one, or not, with its transaction and files. *out (may be

@@ -69,6 +69,14 @@ int store_check_pages(struct cairn_store *store, int (*each)(void *, const char 
 
 /* Whether the rows are what was written: their checksums, table by table. */
 
+static int item_sound(struct cairn_store *store, const struct sql_value *values,
+                      struct cairn_error *error)
+{
+    (void)error;
+    return values_sound(store->sha, values, ITEM_ABOUT_AT, true) &&
+           derived_sound(values + ITEM_ABOUT_AT, ITEM_COLUMNS_READ - ITEM_ABOUT_AT);
+}
+
 /* What a table's rows are called, with up to four numbers of their key. */
 static const struct row_kind {
     enum sql_id id;
@@ -92,7 +100,7 @@ static const struct row_kind {
     {SQL_ALL_SESSION, SESSION_COLUMNS_READ, "the row of session %lld", NULL, true},
     {SQL_ALL_BRANCH, BRANCH_COLUMNS_READ, "branch %lld of session %lld", NULL, true},
     {SQL_ALL_ITEM, ITEM_COLUMNS_READ,
-     "the item of session %lld, kind %lld, number %lld", NULL, true},
+     "the item of session %lld, kind %lld, number %lld", item_sound, true},
     {SQL_ALL_SESSION_LOG, SESSION_LOG_COLUMNS_READ,
      "the log of session %lld, turn %lld, number %lld", NULL, true},
     {SQL_ALL_ANNOTATION, ANNOTATION_COLUMNS_READ,

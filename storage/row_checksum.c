@@ -53,3 +53,12 @@ bool values_sound(struct sha256 *sha, const struct sql_value *values, size_t n,
     values_sum(sha, values, n - 1, &sum);
     return str_equal(stored->bytes, value_sum_view(&sum));
 }
+
+bool derived_sound(const struct sql_value *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (values[i].kind != values[0].kind ||
+            (values[i].kind != SQL_VALUE_NULL && values[i].kind != SQL_VALUE_INT))
+            return false;
+    return true;
+}

@@ -26,6 +26,9 @@ int store_write_summed(struct cairn_store *store, enum sql_id id,
  * that put and drop them, the second one before. */
 int tally_put_row(struct cairn_store *store, enum tally_of of, uint64_t scope,
                   const struct sql_value *values, size_t n, struct cairn_error *error);
+/* The same of a row whose checksum is at hand. */
+int tally_put_sum(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                  struct str sum, struct cairn_error *error);
 int tally_drop_rows(struct cairn_store *store, enum tally_of of, uint64_t scope,
                     enum sql_id sums, const struct sql_value *values, size_t n,
                     struct cairn_error *error);
@@ -94,6 +97,8 @@ static inline struct str value_sum_view(const struct value_sum *sum)
  * others. If not `strict` it may also be NULL. */
 bool values_sound(struct sha256 *sha, const struct sql_value *values, size_t n,
                   bool strict);
+/* Of columns behind the checksum that follow from the others: numbers, or all NULL. */
+bool derived_sound(const struct sql_value *values, size_t n);
 
 /* ---- row_hmac.c again ---- */
 

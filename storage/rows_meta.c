@@ -323,18 +323,24 @@ static int open_tally(struct cairn_store *store, enum tally_of of, uint64_t scop
     return rc;
 }
 
-int tally_put_row(struct cairn_store *store, enum tally_of of, uint64_t scope,
-                  const struct sql_value *values, size_t n, struct cairn_error *error)
+int tally_put_sum(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                  struct str sum, struct cairn_error *error)
 {
     struct row_tally *due;
-    struct value_sum sum;
     int rc = open_tally(store, of, scope, &due, error);
     if (rc)
         return rc;
-    values_sum(store->sha, values, n, &sum);
-    tally_add(due, value_sum_view(&sum));
+    tally_add(due, sum);
     store->tallies[of].changed = true;
     return 0;
+}
+
+int tally_put_row(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                  const struct sql_value *values, size_t n, struct cairn_error *error)
+{
+    struct value_sum sum;
+    values_sum(store->sha, values, n, &sum);
+    return tally_put_sum(store, of, scope, value_sum_view(&sum), error);
 }
 
 int tally_drop_rows(struct cairn_store *store, enum tally_of of, uint64_t scope,

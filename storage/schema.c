@@ -16,6 +16,9 @@
  * - spared: objects that were used again while garbage is collected (rows_gc.c).
  * - session, branch, item, session_log, annotation and message: see sessions/. Every
  *   row of them has a sum (row_checksum.c), since they say what was known.
+ * - item.about and item.also follow from the body, item.named from those of the items
+ *   that name this one; NULL: nobody has written them yet, since the row is of an older
+ *   cairn or of a repair.
  * - object.base: the object whose content is the prefix of this one's frame (object.c).
  *   The reference also keeps a collector of an older cairn, which knows nothing of it,
  *   from deleting that object: it gets an error. */
@@ -172,26 +175,35 @@ static const char version_5[] =
 
 static const char version_6[] = VERSION_6(SMALL_ROWS) "PRAGMA user_version = 6;";
 static const char version_7[] = TABLE_MESSAGE(SMALL_ROWS) "PRAGMA user_version = 7;";
+/* What the body of an item names, so that an item is found by it: rows_session.h. Most
+ * items name nothing, and are in no index. */
+#define ITEM_LINKS                                                          \
+    "ALTER TABLE item ADD COLUMN about INTEGER;"                            \
+    "ALTER TABLE item ADD COLUMN also INTEGER;"                             \
+    "ALTER TABLE item ADD COLUMN named INTEGER;"                            \
+    "CREATE INDEX item_about ON item(session, about) WHERE about IS NOT 0;" \
+    "CREATE INDEX item_also ON item(session, also) WHERE also <> 0;"
+
 static const char version_8[] = TABLE_ITEM(MOVE_ROWS) TABLE_SESSION_LOG(MOVE_ROWS)
-    TABLE_MESSAGE(MOVE_ROWS) "PRAGMA user_version = 8;";
+    TABLE_MESSAGE(MOVE_ROWS) ITEM_LINKS "PRAGMA user_version = 8;";
 
 static const char *const migrations[] = {version_1, version_2, version_3, version_4,
                                          version_5, version_6, version_7, version_8};
 _Static_assert(COUNT_OF(migrations) == SCHEMA_VERSION,
                "each version has its migration");
 /* A new store gets there without moving tables, which takes as long as all the rest. */
-static const char sessions_at_once[] =
-    VERSION_6(LARGE_ROWS) TABLE_MESSAGE(LARGE_ROWS) "PRAGMA user_version = 8;";
+static const char sessions_at_once[] = VERSION_6(LARGE_ROWS) TABLE_MESSAGE(LARGE_ROWS)
+    ITEM_LINKS "PRAGMA user_version = 8;";
 static const char *const at_once[] = {version_1, version_2, version_3,
                                       version_4, version_5, sessions_at_once};
 
 /* Temporary objects of the same names come before those of the file. Each is for stores
- * up to a version. */
+ * of some versions. */
 static const struct stand_in {
-    int64_t up_to;
+    int64_t from, up_to;
     const char *make, *end;
 } stand_ins[] = {
-    {1,
+    {1, 1,
      "CREATE TEMP VIEW attempt AS SELECT *, NULL AS start_turn, NULL AS end_turn,"
      " NULL AS checkpoint FROM main.attempt;"
      "CREATE TEMP TABLE claim(run, gen, task, token, holder, boot, until_boot_ns,"
@@ -200,17 +212,17 @@ static const struct stand_in {
      "DROP VIEW temp.attempt;"
      "DROP TABLE temp.claim;"
      "DROP TABLE temp.event;"},
-    {4,
+    {1, 4,
      "CREATE TEMP VIEW object AS SELECT *, NULL AS base FROM main.object;"
      "CREATE TEMP VIEW tombstone AS SELECT *, NULL AS change FROM main.tombstone;",
      "DROP VIEW temp.object;"
      "DROP VIEW temp.tombstone;"},
-    {5,
+    {1, 5,
      "CREATE TEMP TABLE session(session, name, started_ns, started_boot_ns, boot,"
      " ended_ns, branch, numbers, settings, sum);"
      "CREATE TEMP TABLE branch(branch, session, name, status, from_seq, started_ns,"
      " reason, sum);"
-     "CREATE TEMP TABLE item(session, kind, n, body, sum);"
+     "CREATE TEMP TABLE item(session, kind, n, body, sum, about, also, named);"
      "CREATE TEMP TABLE session_log(session, turn, n, time_ns, verb, kind, number,"
      " before, after, sum);"
      "CREATE TEMP TABLE annotation(seq, n, time_ns, kind, severity, text, sum);",
@@ -219,13 +231,22 @@ static const struct stand_in {
      "DROP TABLE temp.item;"
      "DROP TABLE temp.session_log;"
      "DROP TABLE temp.annotation;"},
-    {6,
+    {1, 6,
      "CREATE TEMP TABLE message(session, n, parent, position, time_ns, role, form,"
      " tokens_in, tokens_out, total_in, total_out, prompt, reply, size, model, file,"
      " origin, object, body, chain, sum);",
      "DROP TABLE temp.message;"},
+    {6, 7,
+     "CREATE TEMP VIEW item AS SELECT *, NULL AS about, NULL AS also, NULL AS named"
+     " FROM main.item;",
+     "DROP VIEW temp.item;"},
 };
 enum { STAND_INS = COUNT_OF(stand_ins) };
+
+static bool is_for(const struct stand_in *stand_in, int64_t version)
+{
+    return version >= stand_in->from && version <= stand_in->up_to;
+}
 
 int schema_check(const struct db_header *header, const char *dir,
                  struct cairn_error *error)
@@ -339,7 +360,7 @@ int schema_stand_in(struct db *db, const struct db_header *header,
     assert(header->user_version >= 1 && header->user_version <= SCHEMA_VERSION);
     int rc = 0;
     for (int i = 0; i < STAND_INS && !rc; i++)
-        if (header->user_version <= stand_ins[i].up_to)
+        if (is_for(&stand_ins[i], header->user_version))
             rc = db_script(db, stand_ins[i].make, error);
     return rc;
 }
@@ -349,7 +370,7 @@ int schema_stand_in_end(struct db *db, int64_t version, struct cairn_error *erro
     assert(version < SCHEMA_VERSION);
     int rc = 0;
     for (int i = 0; i < STAND_INS && !rc; i++)
-        if (version <= stand_ins[i].up_to)
+        if (is_for(&stand_ins[i], version))
             rc = db_script(db, stand_ins[i].end, error);
     return rc;
 }

@@ -155,7 +155,8 @@ static int see_section(struct search *s, const struct section_ref *ref)
         struct str body = read_lstr(&in);
         if (in.failed || n > UINT32_MAX)
             break;
-        const struct item_row row = {s->session, ref->kind, (uint32_t)n, body};
+        const struct item_row row = {
+            .session = s->session, .kind = ref->kind, .n = (uint32_t)n, .body = body};
         rc = see_item(s, &row);
     }
     buf_release(&content);
@@ -211,8 +212,10 @@ static int see_change(struct search *s, const struct item_row *row, uint64_t tur
 static int see_row(void *context, const struct session_log_row *row)
 {
     struct search *s = context;
-    const struct item_row item = {s->session, row->kind, (uint32_t)row->number,
-                                  row->after};
+    const struct item_row item = {.session = s->session,
+                                  .kind = row->kind,
+                                  .n = (uint32_t)row->number,
+                                  .body = row->after};
     if (row->verb == SESSION_LOG_CHECKPOINT || row->verb == SESSION_LOG_RESTORED)
         return try_checkpoint(s, row->number);
     if ((row->verb != SESSION_LOG_PUT && row->verb != SESSION_LOG_REMOVED) ||
@@ -586,6 +589,13 @@ static int missing_rows(void *context, const struct tally_gap *gap)
     return rc;
 }
 
+static int misnamed(void *context, const char *text)
+{
+    struct verifier *v = context;
+    v->result.damaged++;
+    return verify_report(v, 0, NULL, "%s", text);
+}
+
 /* A damaged row may name any session. */
 static int verify_other_rows(struct verifier *v)
 {
@@ -597,6 +607,8 @@ static int verify_other_rows(struct verifier *v)
         rc = store_each_lost_branch(v->store, missing_branch, v, v->error);
     if (rc >= 0 && !v->stop && v->result.damaged == before)
         rc = store_each_tally_gap(v->store, missing_rows, v, v->error);
+    if (rc >= 0 && !v->stop && v->result.damaged == before)
+        rc = store_verify_naming(v->store, misnamed, v, v->error);
     if (rc >= 0 && !v->stop && v->result.damaged == before)
         rc = verify_messages(v);
     return rc;

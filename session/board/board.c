@@ -115,6 +115,16 @@ int board_load(struct board *board, uint8_t kind, const struct section *section,
     return 0;
 }
 
+int board_add(struct board *board, const struct item *item, struct cairn_error *error)
+{
+    struct board_list *list = &board->lists[item->id.kind];
+    assert(!board_find(board, item->id));
+    int rc = board_make_room(list, error);
+    if (!rc)
+        board_insert(list, item);
+    return rc;
+}
+
 /* ---- Changes ---- */
 
 /* NULL: there is no memory. */

@@ -3,8 +3,8 @@
  * Nothing is changed unless all of a change is allowed, and what follows from it by
  * itself (gaps that close) is part of it.
  *
- *     board_init; board_load each section; then board_put and board_remove;
- * board_release
+ *     board_init; board_load each section, or board_add each item that the change and
+ *     its arithmetic need; then board_put and board_remove; board_release
  *
  * After an error of memory only board_release may follow. */
 #ifndef SESSION_BOARD_BOARD_H
@@ -22,6 +22,7 @@ struct board_list {
 struct board {
     struct arena arena; /* of the contents of items */
     struct board_list lists[ITEM_KINDS_END];
+    bool whole; /* set by whoever loads all items; else it has those that were added */
 };
 
 /* One item that a change has added (`before` not there), changed, or removed (`after`
@@ -45,6 +46,9 @@ void board_release(struct board *board);
  * `last`: the highest number ever given to one. */
 int board_load(struct board *board, uint8_t kind, const struct section *section,
                uint32_t last, struct cairn_error *error);
+/* One item, likewise, of a board that has only those that a change concerns. It must
+ * not be there yet. */
+int board_add(struct board *board, const struct item *item, struct cairn_error *error);
 /* NULL: there is none. */
 const struct item *board_find(const struct board *board, struct item_ref id);
 struct section board_section(const struct board *board, uint8_t kind);

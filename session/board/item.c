@@ -467,6 +467,40 @@ int item_decode(struct arena *arena, struct item_ref id, struct str body,
     return good ? check_encoding(out, body, error) : refuse_body(id, error);
 }
 
+/* ---- Links ---- */
+
+int64_t item_link(struct item_ref ref)
+{
+    return (int64_t)ref.kind << 32 | ref.n;
+}
+
+/* FNV-1a, 62 bits of it, beyond the numbers of refs. */
+int64_t item_link_of_subject(struct str subject)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    for (size_t i = 0; i < subject.len; i++)
+        hash = (hash ^ (uint8_t)subject.ptr[i]) * 0x100000001b3;
+    return (int64_t)(hash >> 2 | 1ull << 62); /* ITEM_LINK_OTHER */
+}
+
+struct item_links item_links(const struct item *item)
+{
+    const struct item_kind_info *info = item_kind_info(item->id.kind);
+    struct item_links links = {0};
+    int64_t *at = &links.about;
+    for (uint32_t i = 1; i <= info->n_fields; i++) {
+        const struct item_value *value = &item->values[i];
+        if (!value->present || info->fields[i - 1].type != FIELD_REF)
+            continue;
+        assert(!links.also);
+        *at = item_link(value->ref);
+        at = &links.also;
+    }
+    if (item->id.kind == ITEM_BELIEF && item->values[BELIEF_SUBJECT].present)
+        links.about = item_link_of_subject(item->values[BELIEF_SUBJECT].text);
+    return links;
+}
+
 /* ---- Comparing ---- */
 
 static bool same_refs(const struct item_value *a, const struct item_value *b)

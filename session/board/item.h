@@ -173,6 +173,17 @@ int item_encode(const struct item *item, struct buf *out, struct cairn_error *er
 int item_decode(struct arena *arena, struct item_ref id, struct str body,
                 struct item *out, struct cairn_error *error);
 
+/* By what an item is found besides its own number, 0: by nothing. What names another
+ * item in a field of the type REF is found by that one, a belief by its subject. Stored
+ * in the columns `about` and `also` of an item's row: never changed. */
+struct item_links {
+    int64_t about, also; /* also: of the second such field */
+};
+struct item_links item_links(const struct item *item);
+int64_t item_link(struct item_ref ref);
+/* Several subjects may have one number. */
+int64_t item_link_of_subject(struct str subject);
+
 /* The fields in which two items of one kind differ, in order. A non-zero return stops,
  * and is returned if negative. */
 typedef int item_change_fn(void *context, const struct item_field *field,

@@ -104,7 +104,7 @@ static int put_command(struct live *live, struct item *item,
     struct board_changes changes = {0};
     struct checkpoint_ref made = {0};
     int rc = live_check_open(live, error)
-             ?: live_load_board(live, error)
+             ?: live_load_part(live, ITEM_COMMAND, error)
              ?: board_put(&live->board, item, live->now.utc_ns, &changes, error)
              ?: live_put_changes(live, &changes, true, error)
              ?: capture_automatic(live, &changes, NULL, &made, error);
@@ -239,13 +239,14 @@ struct checking {
 
 /* ---- What is to be run ---- */
 
-static int find_check(const struct live *live, struct item_ref id,
-                      const struct item **check, struct cairn_error *error)
+static int find_check(struct live *live, struct item_ref id, const struct item **check,
+                      struct cairn_error *error)
 {
     char text[ITEM_ID_MAX];
+    int rc = id.kind == ITEM_CHECK ? live_load_item(live, id, error) : 0;
     *check = id.kind == ITEM_CHECK ? board_find(&live->board, id) : NULL;
-    if (*check)
-        return 0;
+    if (rc || *check)
+        return rc;
     item_id(id, text);
     return error_set(error, CAIRN_ENOTFOUND, "there is no check %s in session %.*s",
                      text, (int)live->row.name.len, live->row.name.ptr);
@@ -261,7 +262,7 @@ static int read_check(struct checking *c, struct cairn_store *store,
         return rc;
     rc = live_read(&live, store, session, c->error)
          ?: live_check_open(&live, c->error)
-         ?: live_load_board(&live, c->error)
+         ?: live_load_part(&live, 0, c->error)
          ?: find_check(&live, c->id, &check, c->error)
          ?: live_redactor(&live, &c->redactor, c->error);
     if (!rc) {
@@ -420,6 +421,7 @@ static int add_evidence(const struct checking *c, struct writing *w,
     values[EVIDENCE_CREATED] = time_value(w->live.now.utc_ns);
     int rc = buf_check(&text, c->error)
              ?: buf_check(&source, c->error)
+             ?: live_load_concerned(&w->live, &evidence, c->error)
              ?: board_put(&w->live.board, &evidence, w->live.now.utc_ns, &w->changes,
                           c->error);
     w->evidence = evidence.id;
@@ -439,6 +441,9 @@ static int put_result(const struct checking *c, struct writing *w)
                          "the command of the check was changed while it ran: nothing "
                          "was recorded; run it again");
     struct item item = with_result(c, check);
+    rc = live_load_concerned(&w->live, &item, c->error);
+    if (rc)
+        return rc;
     return board_put(&w->live.board, &item, w->live.now.utc_ns, &w->changes, c->error)
                ?: add_evidence(c, w, &item);
 }
@@ -453,7 +458,7 @@ static int record_check_with(struct files_taken *files, const struct checking *c
     w.live.files = files;
     if (!rc)
         rc = live_check_open(&w.live, c->error)
-             ?: live_load_board(&w.live, c->error)
+             ?: live_load_part(&w.live, ITEM_EVIDENCE, c->error)
              ?: put_result(c, &w)
              ?: live_put_changes(&w.live, &w.changes, true, c->error)
              ?: capture_automatic(&w.live, &w.changes, NULL, &made, c->error);

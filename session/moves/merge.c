@@ -829,6 +829,7 @@ static int put_merged(struct merging *g, const char *name, struct cairn_merged *
     free(changes.at);
     struct board before = live->board;
     live->board = g->merged; /* which is captured */
+    live->board.whole = true;
     if (!rc)
         rc = capture_before(live, TRIGGER_BRANCH_MERGED, name, &made, g->m.error);
     live->board = before;

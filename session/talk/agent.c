@@ -464,7 +464,7 @@ static int begin_event(struct live *live, struct cairn_store *store,
     int rc = writing ? live_write(live, store, session, error)
                      : live_read(live, store, session, error);
     live->files = files;
-    return rc ?: live_check_open(live, error) ?: live_load_board(live, error);
+    return rc ?: live_check_open(live, error);
 }
 
 /* Where nothing has changed nothing is written: that is most of the time. Messages come

@@ -21,6 +21,7 @@ struct salvage_shape {
     const char *name, *columns;
     int least;
     enum salvage_tree tree;
+    int derived; /* columns at its end that follow from the others: not handed out */
 };
 
 struct salvage_cell {
@@ -95,25 +96,25 @@ int salvage_blobs(struct salvage *salvage, const struct salvage_blob *wanted,
  * Every number from the file is bounded before it is used. */
 
 static const struct salvage_shape salvage_shapes[SALVAGE_TABLES + 1] = {
-    [SALVAGE_META] = {"meta", "ttB", 2, KEYED},
-    [SALVAGE_WORKFLOW] = {"workflow", "it", 2, HAS_ID},
-    [SALVAGE_RUN] = {"run", "iibbtibiiiiiiiittiib", 20, HAS_ID},
-    [SALVAGE_RUN_GRAPH] = {"run_graph", "iibB", 3, KEYED},
-    [SALVAGE_OBJECT] = {"object", "ibiibI", 5, HAS_ID},
-    [SALVAGE_CHECKPOINT] = {"checkpoint", "iiiIiibb", 8, HAS_ID},
-    [SALVAGE_TOMBSTONE] = {"tombstone", "iiiiiiBbiBB", 9, HAS_ID},
-    [SALVAGE_QUARANTINE] = {"quarantine", "iit", 3, HAS_ID},
-    [SALVAGE_ATTEMPT] = {"attempt", "iiiiiIIIIIIIIIIIIBBBTIIIB", 21, KEYED},
-    [SALVAGE_COMMAND] = {"command", "iiiiiIIIBB", 5, HAS_ID},
-    [SALVAGE_CLAIM] = {"claim", "iiitttiiib", 10, KEYED},
-    [SALVAGE_EVENT] = {"event", "iiiiiIIIBB", 9, KEYED},
-    [SALVAGE_SESSION] = {"session", "itiitiibbb", 10, HAS_ID},
-    [SALVAGE_BRANCH] = {"branch", "iitiiitb", 8, HAS_ID},
-    [SALVAGE_ITEM] = {"item", "iiibb", 5, EITHER},
-    [SALVAGE_SESSION_LOG] = {"session_log", "iiiiiiibbb", 10, EITHER},
-    [SALVAGE_ANNOTATION] = {"annotation", "iiiiitb", 7, KEYED},
-    [SALVAGE_MESSAGE] = {"message", "iiiiiiiiiiiiiittbbbbb", 21, EITHER},
-    [SCHEMA_TABLE] = {"sqlite_schema", "tttIT", 5, NO_ID},
+    [SALVAGE_META] = {"meta", "ttB", 2, KEYED, 0},
+    [SALVAGE_WORKFLOW] = {"workflow", "it", 2, HAS_ID, 0},
+    [SALVAGE_RUN] = {"run", "iibbtibiiiiiiiittiib", 20, HAS_ID, 0},
+    [SALVAGE_RUN_GRAPH] = {"run_graph", "iibB", 3, KEYED, 0},
+    [SALVAGE_OBJECT] = {"object", "ibiibI", 5, HAS_ID, 0},
+    [SALVAGE_CHECKPOINT] = {"checkpoint", "iiiIiibb", 8, HAS_ID, 0},
+    [SALVAGE_TOMBSTONE] = {"tombstone", "iiiiiiBbiBB", 9, HAS_ID, 0},
+    [SALVAGE_QUARANTINE] = {"quarantine", "iit", 3, HAS_ID, 0},
+    [SALVAGE_ATTEMPT] = {"attempt", "iiiiiIIIIIIIIIIIIBBBTIIIB", 21, KEYED, 0},
+    [SALVAGE_COMMAND] = {"command", "iiiiiIIIBB", 5, HAS_ID, 0},
+    [SALVAGE_CLAIM] = {"claim", "iiitttiiib", 10, KEYED, 0},
+    [SALVAGE_EVENT] = {"event", "iiiiiIIIBB", 9, KEYED, 0},
+    [SALVAGE_SESSION] = {"session", "itiitiibbb", 10, HAS_ID, 0},
+    [SALVAGE_BRANCH] = {"branch", "iitiiitb", 8, HAS_ID, 0},
+    [SALVAGE_ITEM] = {"item", "iiibbIII", 5, EITHER, 3},
+    [SALVAGE_SESSION_LOG] = {"session_log", "iiiiiiibbb", 10, EITHER, 0},
+    [SALVAGE_ANNOTATION] = {"annotation", "iiiiitb", 7, KEYED, 0},
+    [SALVAGE_MESSAGE] = {"message", "iiiiiiiiiiiiiittbbbbb", 21, EITHER, 0},
+    [SCHEMA_TABLE] = {"sqlite_schema", "tttIT", 5, NO_ID, 0},
 };
 
 const char *salvage_name(enum salvage_table table)
@@ -223,8 +224,9 @@ static bool salvage_read_row(const struct salvage_shape *shape,
     }
     if (types != at + head || body != end || n < shape->least)
         return false;
-    for (row->n = most; n < most; n++)
+    for (; n < most; n++)
         row->values[n] = (struct sql_value){SQL_VALUE_NULL, 0, {NULL, 0}};
+    row->n = most - shape->derived;
     return true;
 }
 

@@ -4,21 +4,16 @@
 #include <assert.h>
 #include <stdio.h>
 
-const struct checked_table checked_sessions = {"ntiitinbbb", "the row of session %lld"},
-                           checked_branches = {"nntynitb",
-                                               "branch %lld of session %lld"},
-                           checked_items = {"nywbb",
-                                            "the item of session %lld, kind %lld, "
-                                            "number %lld"},
-                           checked_logs = {"nnwiyynbbb",
-                                           "the log of session %lld, turn %lld, number "
-                                           "%lld"},
-                           checked_annotations = {"nwiyytb",
-                                                  "the annotation of checkpoint %lld, "
-                                                  "number %lld"},
-                           checked_messages = {"nnnniyynnnnnnnttbbbbb",
-                                               "the message of session %lld, number "
-                                               "%lld"};
+const struct checked_table
+    checked_sessions = {"ntiitinbbb", "the row of session %lld", 0},
+    checked_branches = {"nntynitb", "branch %lld of session %lld", 0},
+    checked_items = {"nywbb", "the item of session %lld, kind %lld, number %lld",
+                     ITEM_COLUMNS_READ - ITEM_ABOUT_AT},
+    checked_logs = {"nnwiyynbbb", "the log of session %lld, turn %lld, number %lld", 0},
+    checked_annotations = {"nwiyytb", "the annotation of checkpoint %lld, number %lld",
+                           0},
+    checked_messages = {"nnnniyynnnnnnnttbbbbb",
+                        "the message of session %lld, number %lld", 0};
 
 /* ---- Whether a row is what was written ---- */
 
@@ -44,7 +39,8 @@ static bool is_sound(struct checked *rows, size_t n)
     for (size_t i = 0; i < n; i++)
         if (!fits_column(rows->table->columns[i], &rows->values[i]))
             return false;
-    return values_sound(rows->store->sha, rows->values, n, true);
+    return derived_sound(rows->values + n, rows->table->derived) &&
+           values_sound(rows->store->sha, rows->values, n, true);
 }
 
 static void note_damage(struct checked *rows)
@@ -62,7 +58,7 @@ void checked_start(struct checked *rows, enum sql_id id, const struct sql_value 
                    size_t n, struct cairn_error *error)
 {
     store_assert_open(rows->store);
-    assert(strlen(rows->table->columns) <= CHECKED_COLUMNS_MOST);
+    assert(strlen(rows->table->columns) + rows->table->derived <= CHECKED_COLUMNS_MOST);
     query_start(&rows->query, rows->store->db, id, values, n, error);
 }
 
@@ -70,7 +66,7 @@ bool checked_step(struct checked *rows)
 {
     size_t n = strlen(rows->table->columns);
     while (query_step(&rows->query)) {
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n + rows->table->derived; i++) {
             struct sql_value *value = &rows->values[i];
             *value = query_value(&rows->query, (int)i);
             if (value->kind != SQL_VALUE_NULL && !value->bytes.ptr)

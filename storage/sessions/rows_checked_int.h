@@ -30,6 +30,8 @@ struct checked_table {
      * last. */
     const char *columns;
     const char *format; /* of a row's name, with its first three columns */
+    /* Columns behind the checksum that follow from the others: numbers, or all NULL. */
+    size_t derived;
 };
 extern const struct checked_table checked_sessions, checked_branches, checked_items,
     checked_logs, checked_annotations, checked_messages;

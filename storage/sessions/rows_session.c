@@ -410,17 +410,105 @@ int store_each_branch(struct cairn_store *store, uint64_t session, branch_row_fn
 
 /* Rows of items. */
 
+/* ---- What names an item ---- */
+
+/* Another item that names it comes or goes. */
+static int name_item(struct cairn_store *store, uint64_t session, int64_t link,
+                     int64_t sum, struct cairn_error *error)
+{
+    if (link <= 0 || link >= ITEM_LINK_OTHER)
+        return 0;
+    return store_write(store, SQL_NAME_ITEM,
+                       VALUES(value_number(session), value_int(link >> 32),
+                              value_int(link & UINT32_MAX), value_int(sum)),
+                       error);
+}
+
+static int64_t sum_as_number(struct str sum)
+{
+    struct row_tally one = {0};
+    tally_add(&one, sum);
+    return (int64_t)one.sum;
+}
+
+static int name_both(struct cairn_store *store, uint64_t session, int64_t about,
+                     int64_t also, int64_t sum, struct cairn_error *error)
+{
+    return name_item(store, session, about, sum, error)
+               ?: name_item(store, session, also, sum, error);
+}
+
+/* Before a row is written over or removed. */
+static int unname(struct cairn_store *store, const struct sql_value key[3],
+                  struct cairn_error *error)
+{
+    struct query query;
+    int64_t about = 0, also = 0, sum = 0;
+    query_start(&query, store->db, SQL_ITEM_LINKS, key, 3, error);
+    if (query_step(&query)) {
+        struct sql_value links[] = {query_value(&query, 0), query_value(&query, 1)};
+        about = links[0].kind == SQL_VALUE_INT ? links[0].integer : 0;
+        also = links[1].kind == SQL_VALUE_INT ? links[1].integer : 0;
+        sum = sum_as_number(query_blob(&query, 2));
+    }
+    return query_end(&query)
+               ?: name_both(store, (uint64_t)key[0].integer, about, also, sum, error);
+}
+
+int store_check_naming(struct cairn_store *store, uint64_t session, uint8_t kind,
+                       uint32_t n, struct cairn_error *error)
+{
+    struct query query;
+    struct row_tally found = {0};
+    int64_t due = 0;
+    const struct sql_value key[] = {value_number(session), value_int(kind),
+                                    value_int(n)};
+    const struct sql_value link[] = {key[0], value_int((int64_t)kind << 32 | n)};
+    int rc = db_get_int(store->db, SQL_ITEM_NAMED, key, 3, &due, error);
+    if (rc == CAIRN_ENOTFOUND)
+        return 0;
+    if (rc)
+        return rc;
+    query_start(&query, store->db, SQL_EACH_NAMING_SUM, link, 2, error);
+    while (query_step(&query))
+        tally_add(&found, query_blob(&query, 0));
+    rc = query_end(&query);
+    if (rc || (int64_t)found.sum == due)
+        return rc;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "items of session %llu are missing that name the one of kind %u, "
+                     "number %u: the store was damaged, or changed by something else "
+                     "than cairn; `cairn doctor --repair` saves what is left",
+                     (unsigned long long)session, kind, n);
+}
+
 int store_put_item(struct cairn_store *store, const struct item_row *row,
                    struct cairn_error *error)
 {
-    const struct sql_value values[] = {value_number(row->session), value_int(row->kind),
-                                       value_int(row->n), value_blob(row->body)};
-    enum { KEY = 3, ALL = 4 };
+    struct sql_value values[] = {value_number(row->session),
+                                 value_int(row->kind),
+                                 value_int(row->n),
+                                 value_blob(row->body),
+                                 {0},
+                                 {0},
+                                 {0}};
+    struct value_sum sum;
+    enum { KEY = 3, SUMMED = 4, ALL = COUNT_OF(values) };
     assert(row->session);
+    values_sum(store->sha, values, SUMMED, &sum);
+    values[SUMMED] = value_blob(value_sum_view(&sum));
+    if (row->linked) {
+        values[SUMMED + 1] = value_int(row->about);
+        values[SUMMED + 2] = value_int(row->also);
+    }
     return tally_drop_rows(store, TALLY_ITEMS, row->session, SQL_ITEM_SUM, values, KEY,
                            error)
-           ?: store_write_summed(store, SQL_PUT_ITEM, values, ALL, error)
-           ?: tally_put_row(store, TALLY_ITEMS, row->session, values, ALL, error);
+           ?: unname(store, values, error)
+           ?: store_write(store, SQL_PUT_ITEM, values, ALL, error)
+           ?: tally_put_sum(store, TALLY_ITEMS, row->session, values[SUMMED].bytes,
+                            error)
+           ?: name_both(store, row->session, row->about, row->also,
+                        sum_as_number(values[SUMMED].bytes), error);
 }
 
 void store_item_tally(struct cairn_store *store, const struct item_row *row,
@@ -440,7 +528,20 @@ int store_drop_item(struct cairn_store *store, uint64_t session, uint8_t kind,
     const struct sql_value key[] = {value_number(session), value_int(kind),
                                     value_int(n)};
     return tally_drop_rows(store, TALLY_ITEMS, session, SQL_ITEM_SUM, key, 3, error)
+               ?: unname(store, key, error)
                ?: store_write(store, SQL_DROP_ITEM, key, 3, error);
+}
+
+static struct item_row item_from(const struct checked *rows)
+{
+    const struct sql_value *v = rows->values;
+    return (struct item_row){.session = (uint64_t)v[ITEM_SESSION_AT].integer,
+                             .kind = (uint8_t)v[ITEM_KIND_AT].integer,
+                             .n = (uint32_t)v[ITEM_N_AT].integer,
+                             .body = v[ITEM_BODY_AT].bytes,
+                             .linked = v[ITEM_ABOUT_AT].kind == SQL_VALUE_INT,
+                             .about = v[ITEM_ABOUT_AT].integer,
+                             .also = v[ITEM_ALSO_AT].integer};
 }
 
 int store_each_item(struct cairn_store *store, uint64_t session, item_row_fn *each,
@@ -457,14 +558,10 @@ int store_each_item(struct cairn_store *store, uint64_t session, item_row_fn *ea
     if (!rc) {
         checked_start(&rows, SQL_EACH_ITEM, bound, 1, error);
         while (checked_step(&rows)) {
-            const struct sql_value *v = rows.values;
-            struct item_row row = {.session = (uint64_t)v[ITEM_SESSION_AT].integer,
-                                   .kind = (uint8_t)v[ITEM_KIND_AT].integer,
-                                   .n = (uint32_t)v[ITEM_N_AT].integer,
-                                   .body = v[ITEM_BODY_AT].bytes};
+            struct item_row row = item_from(&rows);
             if (row.session != session)
                 break;
-            tally_add(&found, v[ITEM_SUM_AT].bytes);
+            tally_add(&found, rows.values[ITEM_SUM_AT].bytes);
             rows.query.rc = each(context, &row);
         }
         rc = checked_stop(&rows);
@@ -473,6 +570,114 @@ int store_each_item(struct cairn_store *store, uint64_t session, item_row_fn *ea
         rc = store_tally_compare(store, TALLY_ITEMS, session, &found, error);
     store_end_read(store);
     return rc > 0 ? 0 : checked_result(&rows, rc, error);
+}
+
+/* ---- Some of the items ---- */
+
+static int some_items(struct cairn_store *store, enum sql_id id,
+                      const struct sql_value *bound, size_t n, item_row_fn *each,
+                      void *context, struct cairn_error *error)
+{
+    struct checked rows = {.store = store, .table = &checked_items};
+    assert(each);
+    checked_start(&rows, id, bound, n, error);
+    while (checked_step(&rows)) {
+        struct item_row row = item_from(&rows);
+        rows.query.rc = each(context, &row);
+    }
+    int rc = checked_stop(&rows);
+    return rc > 0 ? 0 : checked_result(&rows, rc, error);
+}
+
+int store_get_item(struct cairn_store *store, uint64_t session, uint8_t kind,
+                   uint32_t n, item_row_fn *got, void *context,
+                   struct cairn_error *error)
+{
+    return some_items(store, SQL_GET_ITEM,
+                      VALUES(value_number(session), value_int(kind), value_int(n)), got,
+                      context, error);
+}
+
+int store_last_item(struct cairn_store *store, uint64_t session, uint8_t kind,
+                    item_row_fn *got, void *context, struct cairn_error *error)
+{
+    return some_items(store, SQL_LAST_ITEM,
+                      VALUES(value_number(session), value_int(kind)), got, context,
+                      error);
+}
+
+int store_each_item_about(struct cairn_store *store, uint64_t session, int64_t about,
+                          item_row_fn *each, void *context, struct cairn_error *error)
+{
+    assert(about);
+    return some_items(store, SQL_EACH_ITEM_ABOUT,
+                      VALUES(value_number(session), value_int(about)), each, context,
+                      error);
+}
+
+int store_each_item_also(struct cairn_store *store, uint64_t session, int64_t also,
+                         item_row_fn *each, void *context, struct cairn_error *error)
+{
+    assert(also);
+    return some_items(store, SQL_EACH_ITEM_ALSO,
+                      VALUES(value_number(session), value_int(also)), each, context,
+                      error);
+}
+
+int store_items_linked(struct cairn_store *store, uint64_t session, bool *linked,
+                       struct cairn_error *error)
+{
+    enum { LINKS_SINCE = 8 };
+    bool unlinked = store->stands_in && store->stands_in < LINKS_SINCE;
+    int rc = unlinked ? 0
+                      : db_is(store->db, SQL_HAS_UNLINKED_ITEM,
+                              VALUES(value_number(session)), &unlinked, error);
+    *linked = !unlinked;
+    return rc;
+}
+
+int store_unlink_items(struct cairn_store *store, uint64_t session,
+                       struct cairn_error *error)
+{
+    return store_write(store, SQL_UNNAME_ITEMS, VALUES(value_number(session)), error);
+}
+
+int store_link_item(struct cairn_store *store, const struct item_row *row,
+                    struct cairn_error *error)
+{
+    struct query query;
+    int64_t sum = 0;
+    const struct sql_value values[] = {value_number(row->session), value_int(row->kind),
+                                       value_int(row->n), value_int(row->about),
+                                       value_int(row->also)};
+    assert(row->linked);
+    query_start(&query, store->db, SQL_ITEM_SUM, values, 3, error);
+    if (query_step(&query))
+        sum = sum_as_number(query_blob(&query, 0));
+    return query_end(&query)
+           ?: store_write(store, SQL_LINK_ITEM, values, COUNT_OF(values), error)
+           ?: name_both(store, row->session, row->about, row->also, sum, error);
+}
+
+int store_verify_naming(struct cairn_store *store,
+                        int (*bad)(void *context, const char *text), void *context,
+                        struct cairn_error *error)
+{
+    struct query query;
+    store_assert_open(store);
+    query_start(&query, store->db, SQL_EACH_LINKED_ITEM, NO_VALUES, error);
+    while (query_step(&query)) {
+        struct cairn_error why = {0};
+        query.rc = store_check_naming(store, query_u64(&query, 0),
+                                      (uint8_t)query_u64(&query, 1),
+                                      (uint32_t)query_u64(&query, 2), &why);
+        if (query.rc == CAIRN_EDAMAGED)
+            query.rc = bad(context, why.text);
+        else if (query.rc)
+            error_set(error, query.rc, "%s", why.text);
+    }
+    int rc = query_end(&query);
+    return rc < 0 ? rc : 0;
 }
 
 /* Rows of the logs of sessions. */

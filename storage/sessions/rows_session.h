@@ -109,7 +109,14 @@ struct item_row {
     uint8_t kind;
     uint32_t n;
     struct str body;
+    /* What the body names (of session/), by which the item is found: another item, as
+     * its kind * 2^32 + its number, or any number from ITEM_LINK_OTHER on; 0: nothing.
+     * A row that was put without them has to get them before anybody looks for items by
+     * them. */
+    bool linked;
+    int64_t about, also;
 };
+#define ITEM_LINK_OTHER (1ll << 62)
 /* Inserts or replaces. */
 int store_put_item(struct cairn_store *store, const struct item_row *row,
                    struct cairn_error *error);
@@ -120,6 +127,36 @@ typedef int item_row_fn(void *context, const struct item_row *row);
 /* By kind and number. */
 int store_each_item(struct cairn_store *store, uint64_t session, item_row_fn *each,
                     void *context, struct cairn_error *error);
+
+/* These read what they hand out, and no other item, so they do not miss one that was
+ * lost: who finds less than he must asks store_each_item. */
+int store_get_item(struct cairn_store *store, uint64_t session, uint8_t kind,
+                   uint32_t n, item_row_fn *got, void *context,
+                   struct cairn_error *error);
+/* The one of that kind with the highest number. */
+int store_last_item(struct cairn_store *store, uint64_t session, uint8_t kind,
+                    item_row_fn *got, void *context, struct cairn_error *error);
+/* Those with that number in `about`, or in `also`. */
+int store_each_item_about(struct cairn_store *store, uint64_t session, int64_t about,
+                          item_row_fn *each, void *context, struct cairn_error *error);
+int store_each_item_also(struct cairn_store *store, uint64_t session, int64_t also,
+                         item_row_fn *each, void *context, struct cairn_error *error);
+/* Whether all that name the item are found, by the exclusive or of their checksums that
+ * its row has: CAIRN_EDAMAGED. */
+int store_check_naming(struct cairn_store *store, uint64_t session, uint8_t kind,
+                       uint32_t n, struct cairn_error *error);
+/* The same of every item. A non-zero return stops, and is returned if negative. */
+int store_verify_naming(struct cairn_store *store,
+                        int (*bad)(void *context, const char *text), void *context,
+                        struct cairn_error *error);
+/* Whether all items of the session can be found so. */
+int store_items_linked(struct cairn_store *store, uint64_t session, bool *linked,
+                       struct cairn_error *error);
+/* Makes them so: the first call for the session, then one for each of its items. */
+int store_unlink_items(struct cairn_store *store, uint64_t session,
+                       struct cairn_error *error);
+int store_link_item(struct cairn_store *store, const struct item_row *row,
+                    struct cairn_error *error);
 
 /* Adds the row, as if it were there, to a tally. */
 struct row_tally;

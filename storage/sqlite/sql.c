@@ -103,6 +103,10 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
     "SELECT " SESSION_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM session "
 #define BRANCH_COLUMNS "SELECT " BRANCH_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM branch "
 #define ITEM_COLUMNS "SELECT " ITEM_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM item "
+/* By the indexes, as their conditions are written. */
+#define ITEM_ABOUT \
+    "INDEXED BY item_about WHERE session = ?1 AND about = ?2 AND about IS NOT 0"
+#define ITEM_ALSO "INDEXED BY item_also WHERE session = ?1 AND also = ?2 AND also <> 0"
 
 /* a: the runs that have attempts, e: those that have events. Each is found by one seek
  * in the index from the one before, however many rows they have. */
@@ -420,13 +424,40 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_DELETE_SESSION] = "DELETE FROM session WHERE session = ?1",
     [SQL_DELETE_ITEMS] = "DELETE FROM item WHERE session = ?1",
     [SQL_BRANCH_SUMS] = "SELECT sum FROM branch",
-    /* The row keeps its place. */
-    [SQL_PUT_ITEM] = "INSERT INTO item(session, kind, n, body, sum) "
-                     "VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT(session, kind, n) "
-                     "DO UPDATE SET body = excluded.body, sum = excluded.sum",
+    [SQL_PUT_ITEM] =
+        "INSERT INTO item(session, kind, n, body, sum, about, also, named) "
+        "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, iif(?6 IS NULL, NULL, 0)) "
+        "ON CONFLICT(session, kind, n) DO UPDATE SET body = ?4, sum = ?5, about = ?6, "
+        "also = ?7, named = iif(?6 IS NULL, NULL, named)",
     [SQL_DROP_ITEM] = "DELETE FROM item WHERE session = ?1 AND kind = ?2 AND n = ?3",
     /* It goes on with the next session: see rows_checked_int.h. */
     [SQL_EACH_ITEM] = ITEM_COLUMNS "WHERE session >= ?1 ORDER BY session, kind, n",
+    [SQL_GET_ITEM] = ITEM_COLUMNS "WHERE session = ?1 AND kind = ?2 AND n = ?3",
+    [SQL_LAST_ITEM] = ITEM_COLUMNS "WHERE session = ?1 AND kind = ?2 ORDER BY n DESC "
+                                   "LIMIT 1",
+    /* Unless it is told, SQLite takes the primary key, which has the order, too. */
+    [SQL_EACH_ITEM_ABOUT] = ITEM_COLUMNS ITEM_ABOUT " ORDER BY kind, n",
+    [SQL_EACH_ITEM_ALSO] = ITEM_COLUMNS ITEM_ALSO " ORDER BY kind, n",
+    [SQL_HAS_UNLINKED_ITEM] =
+        "SELECT EXISTS(SELECT 1 FROM item INDEXED BY item_about "
+        "WHERE session = ?1 AND about IS NULL AND about IS NOT 0)",
+    [SQL_ITEM_LINKS] =
+        "SELECT about, also, sum FROM item WHERE session = ?1 AND kind = ?2 "
+        "AND n = ?3",
+    [SQL_UNNAME_ITEMS] =
+        "UPDATE item SET about = NULL, also = NULL, named = 0 WHERE session = ?1",
+    [SQL_LINK_ITEM] = "UPDATE item SET about = ?4, also = ?5 "
+                      "WHERE session = ?1 AND kind = ?2 AND n = ?3",
+    /* The exclusive or. */
+    [SQL_NAME_ITEM] = "UPDATE item SET named = (named | ?4) & ~(named & ?4) "
+                      "WHERE session = ?1 AND kind = ?2 AND n = ?3",
+    [SQL_ITEM_NAMED] = "SELECT ifnull(named, 0) FROM item WHERE session = ?1 "
+                       "AND kind = ?2 AND n = ?3",
+    [SQL_EACH_LINKED_ITEM] =
+        "SELECT session, kind, n FROM item WHERE about IS NOT NULL "
+        "ORDER BY session, kind, n",
+    [SQL_EACH_NAMING_SUM] =
+        "SELECT sum FROM item " ITEM_ABOUT " UNION ALL SELECT sum FROM item " ITEM_ALSO,
     [SQL_ITEM_BEFORE] =
         ITEM_COLUMNS "WHERE session < ?1 ORDER BY session DESC, kind DESC, n DESC "
                      "LIMIT 1",
@@ -507,8 +538,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_KEEP_BRANCH] =
         "INSERT OR IGNORE INTO branch SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 "
         "WHERE true RETURNING 1",
-    [SQL_KEEP_ITEM] = "INSERT OR IGNORE INTO item SELECT ?1, ?2, ?3, ?4, ?5 "
-                      "WHERE true RETURNING 1",
+    [SQL_KEEP_ITEM] = "INSERT OR IGNORE INTO item(session, kind, n, body, sum) "
+                      "SELECT ?1, ?2, ?3, ?4, ?5 WHERE true RETURNING 1",
     [SQL_DROP_RUN] = "DELETE FROM run WHERE run = ?1",
     [SQL_DROP_STRAY_GRAPHS] =
         "DELETE FROM run_graph WHERE run NOT IN (SELECT run FROM run)",

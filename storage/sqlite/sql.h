@@ -144,6 +144,18 @@ enum sql_id {
     SQL_PUT_ITEM,
     SQL_DROP_ITEM,
     SQL_EACH_ITEM,
+    SQL_GET_ITEM,
+    SQL_LAST_ITEM,
+    SQL_EACH_ITEM_ABOUT,
+    SQL_EACH_ITEM_ALSO,
+    SQL_HAS_UNLINKED_ITEM,
+    SQL_ITEM_LINKS,
+    SQL_UNNAME_ITEMS,
+    SQL_LINK_ITEM,
+    SQL_NAME_ITEM,
+    SQL_ITEM_NAMED,
+    SQL_EACH_NAMING_SUM,
+    SQL_EACH_LINKED_ITEM,
     SQL_ITEM_BEFORE,
     SQL_ITEM_SUM,
     SQL_ITEM_SUMS,
@@ -358,7 +370,8 @@ enum sql_id {
     NEXT(STATUS, status) NEXT(FROM_SEQ, from_seq) NEXT(STARTED_NS, started_ns) \
     NEXT(REASON, reason) NEXT(SUM, sum)
 #define ITEM_READ(FIRST, NEXT) \
-    FIRST(SESSION, session) NEXT(KIND, kind) NEXT(N, n) NEXT(BODY, body) NEXT(SUM, sum)
+    FIRST(SESSION, session) NEXT(KIND, kind) NEXT(N, n) NEXT(BODY, body) \
+    NEXT(SUM, sum) NEXT(ABOUT, about) NEXT(ALSO, also) NEXT(NAMED, named)
 #define SESSION_LOG_READ(FIRST, NEXT) \
     FIRST(SESSION, session) NEXT(TURN, turn) NEXT(N, n) NEXT(TIME_NS, time_ns) \
     NEXT(VERB, verb) NEXT(KIND, kind) NEXT(NUMBER, number) NEXT(BEFORE, before) \

@@ -492,8 +492,12 @@ sql=$BUILD/tests/tools/sql
 exits 5 cairn hypothesis list
 exits 5 cairn hypothesis show h1
 says 'damaged'
-exits 5 cairn hypothesis update h2 --prior 0.1
-
+exits 5 cairn hypothesis update h1 --prior 0.1
+exits 5 cairn evidence add h1 'more' --strength 0.1
+exits 5 cairn checkpoint create 'damaged'
+exits 5 cairn doctor
+exits 0 cairn hypothesis update h2 --prior 0.1
+says 'h2 updated' 'what a change does not read keeps nobody from it'
 
 exits 2 cairn evidence show h1
 says "'h1' is not an id of kind evidence: those are e1, e2 and so on"

@@ -44,7 +44,7 @@ ok 'there are items' grep -q 'one, again' known
 exits 0 cairn checkpoint verify
 
 missed() { # what, TEXT: an item is missing
-    for command in 'note list' 'note add x' 'checkpoint create x' 'session show'; do
+    for command in 'note list' 'evidence update e1 --text x' 'checkpoint create x' 'session show'; do
         # shellcheck disable=SC2086 # words
         exits 5 cairn $command
         says 'missing' "$1: $command says so"
@@ -77,6 +77,21 @@ says 'e1 is missing' 'every command says which'
 exits 5 cairn checkpoint verify
 says ': kind 2, number 1' 'and verify'
 made_again 'one item'
+
+# A change that does not need it goes on, and what is missing stays missed.
+removed 'DELETE FROM item WHERE session = 1 AND kind = 2'
+exits 5 cairn evidence add h1 'more of it' --strength 0.5
+says 'missing' 'what names a hypothesis must all be there'
+exits 5 cairn hypothesis update h1 --prior 0.1
+exits 0 cairn note add 'meanwhile'
+exits 5 cairn note list
+says 'e1 is missing' 'it is missed as before'
+exits 0 cairn doctor --repair
+says 'lost: 0' 'and made again'
+exits 0 cairn evidence list
+says e1 'with all there is'
+exits 0 cairn evidence add h1 'more of it' --strength 0.5
+exits 0 cairn checkpoint verify
 
 removed 'DELETE FROM item WHERE session = 1'
 missed 'all items' '5 of the 5 items of session 1 are missing'

@@ -37,8 +37,13 @@ void session_rows_put(struct cairn_store *store, uint64_t session)
     }
     good(store_put_session(store, &row, &error));
     for (uint32_t i = 1; i <= SESSION_ITEMS; i++) {
-        struct item_row item = {session, (uint8_t)(1 + i % 2), i * i * i * i,
-                                str_of(body)};
+        struct item_row item = {.session = session,
+                                .kind = (uint8_t)(1 + i % 2),
+                                .n = i * i * i * i,
+                                .body = str_of(body),
+                                .linked = true,
+                                .about = i % 3 ? i : 0,
+                                .also = i % 5 ? 0 : i};
         good(store_put_item(store, &item, &error));
     }
     for (uint32_t i = 1; i <= SESSION_LOGS; i++) {

@@ -363,7 +363,10 @@ START_TEST(old_rows_stay_away)
     memset(body, 'b', sizeof body);
     for (uint32_t i = 0; i < 1500; i++) {
         uint32_t n = lab_below(lab, 60);
-        struct item_row row = {1 + i % 3, 9, n, {body, lab_below(lab, 600)}};
+        struct item_row row = {.session = 1 + i % 3,
+                               .kind = 9,
+                               .n = n,
+                               .body = {body, lab_below(lab, 600)}};
         MUST(lab, store_begin(lab->store, -1, &lab->error));
         if (lab_below(lab, 3))
             MUST(lab, store_put_item(lab->store, &row, &lab->error));

@@ -110,12 +110,21 @@ static int note_bad_row(void *context, const struct bad_row *row)
     return 0;
 }
 
+static int note_naming(void *context, const char *text)
+{
+    (void)text;
+    ++*(int *)context;
+    return 0;
+}
+
 /* Whether `verify` and the doctor, which ask the same, say that it is damaged. */
 static bool is_found(struct cairn_store *store)
 {
     char line[100] = "";
     int bad = 0;
     if (store_verify_rows(store, note_bad_row, &bad, &error) || bad)
+        return true;
+    if (store_verify_naming(store, note_naming, &bad, &error) || bad)
         return true;
     return store_check_pages(store, note_line, line, &error) || line[0];
 }

@@ -283,7 +283,7 @@ END_TEST
 static void put_item(struct cairn_store *store, uint64_t session, uint8_t kind,
                      uint32_t n, struct str body)
 {
-    struct item_row row = {session, kind, n, body};
+    struct item_row row = {.session = session, .kind = kind, .n = n, .body = body};
     good(store_put_item(store, &row, &error));
 }
 
