@@ -39,9 +39,9 @@ enum {
     LIMIT_PAYLOAD_BYTES = 256 << 20, /* of one record */
     LIMIT_OBJECT_BYTES = 1 << 30,    /* one object of the content pool */
     LIMIT_OBJECT_BASES = 16,         /* of one object, one below the other */
-    LIMIT_ROW_BYTES = 999000000,   /* of that as it is stored: SQLite has 10^9 a row */
-    LIMIT_OUTPUT_BYTES = 1 << 20,  /* kept of each stream of an attempt, by default */
-    LIMIT_OUTPUT_MOST = 900 << 20, /* the same, at most */
+    LIMIT_ROW_BYTES = 999000000,  /* of that as it is stored: SQLite has 10^9 a row */
+    LIMIT_OUTPUT_BYTES = 1 << 20, /* kept of each stream of an attempt, by default */
+    LIMIT_OUTPUT_MOST = 1 << 30,  /* the same, at most */
     LIMIT_EXPRESSION_DEPTH = 64,
     LIMIT_EXPRESSION_BYTES = 16 << 10,
     LIMIT_EXPRESSION_TEXT = 16 << 20, /* that replace, split or join make */

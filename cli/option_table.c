@@ -63,11 +63,10 @@ static const struct option option_table[OPT_NONE] = {
         CHOICE("sync", "full|normal|off",
                "full (default) survives a power cut; normal may lose the last tasks in "
                "one; off may lose the store"),
-    [OPT_OUTPUT_LIMIT] =
-        {"output-limit", 0, OPTION_SIZE, "SIZE",
-         "keep this much of what each attempt writes, and with "
-         "`stderr: apart` of either stream (default: 1M, at most 900M)",
-         1, 900 << 20, 0},
+    [OPT_OUTPUT_LIMIT] = {"output-limit", 0, OPTION_SIZE, "SIZE",
+                          "keep this much of what each attempt writes, and with "
+                          "`stderr: apart` of either stream (default: 1M, at most 1G)",
+                          1, 1 << 30, 0},
     [OPT_KEEP] = {"keep", 0, OPTION_NUMBER, "N",
                   "keep the newest N checkpoints when the run ends, and those that "
                   "runs forked from; 0 keeps all (default: 50)",

@@ -511,7 +511,7 @@ static int take_attempt(void *context, const struct attempt_row *row)
         !digest_equal(&result, &found->row.result))
         return 1;
     found->origin = origin ? origin : row->run;
-    found->flags = (uint8_t)(row->flags & ATTEMPT_MERGED);
+    found->flags = row->flags & (ATTEMPT_MERGED | ATTEMPT_OUT_LIST | ATTEMPT_ERR_LIST);
     found->exit_code = row->exit_code;
     found->out_bytes = row->out_bytes;
     found->err_bytes = row->err_bytes;

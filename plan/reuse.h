@@ -57,7 +57,7 @@ struct reused {
     bool open; /* set by the plan: to be looked for again once its needs have ended */
     uint64_t origin; /* the run in which it really ran */
     uint64_t turn;   /* in which it began */
-    uint8_t flags;   /* of the attempt's row, as these: */
+    uint16_t flags;  /* of the attempt's row, as these: */
     int32_t exit_code;
     uint64_t out_bytes, err_bytes, out_head, err_head;
     struct digest out, err; /* zeros: none */

@@ -230,23 +230,35 @@ static void find_holes(int fd, uint64_t size, uint64_t *begin, uint64_t *end)
     }
 }
 
+int capture_extent(int fd, struct capture_kept *kept, struct cairn_error *error)
+{
+    struct stat st;
+    uint64_t after;
+    if (fstat(fd, &st))
+        return error_sys(error, errno, "reading the output of a task");
+    *kept = (struct capture_kept){.bytes = (uint64_t)st.st_size};
+    find_holes(fd, kept->bytes, &kept->gap_at, &after);
+    kept->gap_bytes = after > kept->gap_at ? after - kept->gap_at : 0;
+    return 0;
+}
+
 int capture_read(int fd, uint64_t limit, struct captured *out,
                  struct cairn_error *error)
 {
     struct captured got = {BUF_INIT, 0, 0};
-    struct stat st;
-    uint64_t hole, after;
-    if (fstat(fd, &st))
-        return error_sys(error, errno, "reading the output of a task");
-    got.bytes = (uint64_t)st.st_size;
-    find_holes(fd, got.bytes, &hole, &after);
+    struct capture_kept kept;
+    int rc = capture_extent(fd, &kept, error);
+    if (rc)
+        return rc;
+    got.bytes = kept.bytes;
+    uint64_t after = kept.gap_bytes ? kept.gap_at + kept.gap_bytes : 0;
     uint64_t head = got.bytes, tail = 0;
     if (head > limit || after > 0) {
-        head = limit / 2 < hole ? limit / 2 : hole;
+        head = limit / 2 < kept.gap_at ? limit / 2 : kept.gap_at;
         tail = limit - limit / 2 < got.bytes - after ? limit - limit / 2
                                                      : got.bytes - after;
     }
-    int rc = head ? read_part(fd, 0, head, &got.content, error) : 0;
+    rc = head ? read_part(fd, 0, head, &got.content, error) : 0;
     if (!rc && tail)
         rc = read_part(fd, got.bytes - tail, tail, &got.content, error);
     if (rc) {

@@ -42,6 +42,13 @@ struct captured {
     uint64_t bytes;     /* written by the task */
     uint64_t head;      /* length of the head if the middle was dropped, else 0 */
 };
+/* What the file of a stream has, whoever trimmed it. Works on a file of another process,
+ * too (fd opened for reading). */
+struct capture_kept {
+    uint64_t bytes;             /* written by the task */
+    uint64_t gap_at, gap_bytes; /* what was given back; else `bytes` and 0 */
+};
+int capture_extent(int fd, struct capture_kept *kept, struct cairn_error *error);
 /* What a stream (0 or 1) holds, at most `limit` bytes of it. Works on a file of another
  * process, too (fd opened for reading). */
 int capture_read(int fd, uint64_t limit, struct captured *out,

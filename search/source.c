@@ -15,6 +15,7 @@
 #include "cairn/message.h"
 #include "cairn/session.h"
 #include "checkpoint/sections.h"
+#include "runs/output.h"
 #include "runs/stored.h"
 #include "session/files.h"
 #include "snapshot/snapshot.h"
@@ -310,16 +311,31 @@ static int source_task(struct text_source *s, uint64_t run, uint32_t task)
 
 /* ---- Logs ---- */
 
-static int read_output(struct run_source *t, struct str digest)
+static int add_log(void *context, const char *bytes, size_t n, uint64_t at)
+{
+    (void)at;
+    buf_add(context, bytes, n);
+    return 0;
+}
+
+/* Its end. */
+static int read_output(struct run_source *t, struct str digest, bool listed)
 {
     struct digest name;
-    struct buf content = BUF_INIT;
+    struct buf text = BUF_INIT;
+    struct stored_output output;
     memcpy(name.bytes, digest.ptr, DIGEST_SIZE);
-    int rc = store_get_object(t->source->store, &name, &content, t->source->error);
+    int rc = output_open(&output, t->source->store, &name, listed, t->source->error);
+    uint64_t from = output.size > TEXT_MOST ? output.size - TEXT_MOST : 0;
+    if (!rc)
+        rc = output_read(&output, from, output.size, add_log, &text, t->source->error);
+    if (!rc)
+        rc = buf_check(&text, t->source->error);
     buf_clear(&t->body);
     if (!rc)
-        entry_text(&t->body, buf_view(&content), TEXT_MOST, true);
-    buf_release(&content);
+        entry_text(&t->body, buf_view(&text), TEXT_MOST, true);
+    output_close(&output);
+    buf_release(&text);
     return rc;
 }
 
@@ -339,7 +355,9 @@ static int give_log(struct run_source *t, const struct attempt_row *row, int str
     if (!rc && row->task >= t->graph.n_tasks)
         return 0;
     if (!rc)
-        rc = read_output(t, digest);
+        rc = read_output(t, digest,
+                         row->flags &
+                             (stream == 1 ? ATTEMPT_OUT_LIST : ATTEMPT_ERR_LIST));
     if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
         return 0;
     if (rc)

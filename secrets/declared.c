@@ -111,12 +111,14 @@ struct graphs {
     size_t n, capacity;
 };
 
-static int note_graph(void *context, uint64_t run, const struct digest *digest)
+static int note_graph(void *context, uint64_t run, const struct digest *digest,
+                      bool is_node)
 {
     struct graphs *graphs = context;
     struct digest *at =
         array_room(graphs->at, graphs->n, &graphs->capacity, sizeof *at);
     (void)run;
+    (void)is_node;
     if (!at)
         return CAIRN_ENOMEM;
     graphs->at = at;

@@ -9,8 +9,9 @@
 int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
                      struct cairn_error *error)
 {
-    const uint16_t of_its_end =
-        ATTEMPT_TIMED_OUT | ATTEMPT_INTERRUPTED | ATTEMPT_ADOPTED | ATTEMPT_RETRY;
+    const uint16_t of_its_end = ATTEMPT_TIMED_OUT | ATTEMPT_INTERRUPTED |
+                                ATTEMPT_ADOPTED | ATTEMPT_RETRY | ATTEMPT_OUT_LIST |
+                                ATTEMPT_ERR_LIST;
     assert(row->run && row->gen && row->number);
     assert(!row->started_ns && !row->ended_ns && !row->outcome);
     assert(!(row->flags & of_its_end));

@@ -13,7 +13,9 @@
  * failed, or completed as a round of a task with `repeat`. MERGED: `out` is both
  * streams, in the order in which they were written, and `err`, if it is there, when it
  * grew (base/log_times.h). FALLBACK: the attempt ran the task's `fallback`. UNDO,
- * EXTERNAL, CHECK, MERGED and FALLBACK are known with the intent; the others are not. */
+ * EXTERNAL, CHECK, MERGED and FALLBACK are known with the intent; the others are not.
+ * OUT_LIST, ERR_LIST: what `out`, or `err`, names is no content but a list of chunks
+ * (runs/output.h). */
 enum attempt_flag {
     ATTEMPT_TIMED_OUT = 1,
     ATTEMPT_INTERRUPTED = 2,
@@ -23,7 +25,9 @@ enum attempt_flag {
     ATTEMPT_ADOPTED = 32,
     ATTEMPT_RETRY = 64,
     ATTEMPT_MERGED = 128,
-    ATTEMPT_FALLBACK = 256
+    ATTEMPT_FALLBACK = 256,
+    ATTEMPT_OUT_LIST = 512,
+    ATTEMPT_ERR_LIST = 1024
 };
 struct attempt_row {
     uint64_t run;

@@ -45,6 +45,7 @@
 
 #include "base/lock.h"
 #include "base/words.h"
+#include "storage/rows_attempt.h"
 #include "storage/rows_int.h"
 #include "storage/rows_meta.h"
 #include "storage/rows_parent.h"
@@ -251,7 +252,7 @@ int store_each_used_graph(struct cairn_store *store, used_object_fn *each,
         struct digest digest;
         uint64_t run = query_u64(&query, 0);
         query.rc = digest_from(query_blob(&query, 1), &digest)
-                       ? each(context, run, &digest)
+                       ? each(context, run, &digest, false)
                        : damaged_reference(run, error);
     }
     return query_end(&query);
@@ -260,16 +261,19 @@ int store_each_used_graph(struct cairn_store *store, used_object_fn *each,
 static int each_object_of(const struct query *query, used_object_fn *each,
                           void *context, struct cairn_error *error)
 {
-    enum { FIRST = 4, LAST = 6 };
+    enum { FIRST = 4, LAST = 6, FLAGS = 7 };
+    static const uint16_t lists[] = {ATTEMPT_OUT_LIST, ATTEMPT_ERR_LIST, 0};
     uint64_t run = query_u64(query, 0);
+    uint16_t flags = query_u16(query, FLAGS);
     int rc = 0;
     for (int i = FIRST; i <= LAST && !rc; i++) {
         struct digest digest;
         struct str bytes = query_blob(query, i);
         if (query_null(query, i))
             continue;
-        rc = digest_from(bytes, &digest) ? each(context, run, &digest)
-                                         : damaged_reference(run, error);
+        rc = digest_from(bytes, &digest)
+                 ? each(context, run, &digest, flags & lists[i - FIRST])
+                 : damaged_reference(run, error);
     }
     return rc;
 }

@@ -47,7 +47,9 @@ int store_each_object(struct cairn_store *store, uint64_t up_to, uint32_t limit,
 /* *deleted is false if it was used again, or if it is the base of another one. */
 int store_delete_object(struct cairn_store *store, const struct object_size *object,
                         bool *deleted, struct cairn_error *error);
-typedef int used_object_fn(void *context, uint64_t run, const struct digest *object);
+/* is_node: it is one (checkpoint/nodes/nodes.h), and what it refers to is used, too. */
+typedef int used_object_fn(void *context, uint64_t run, const struct digest *object,
+                           bool is_node);
 /* Graphs that rows of runs and generations name. */
 int store_each_used_graph(struct cairn_store *store, used_object_fn *each,
                           void *context, struct cairn_error *error);

@@ -4,6 +4,7 @@
  * it counts as a known loss and is not reported as damage again. */
 #include "storage/rows_lost.h"
 
+#include "storage/rows_attempt.h"
 #include "storage/rows_int.h"
 
 #include <assert.h>
@@ -46,6 +47,36 @@ int store_each_lost_object(struct cairn_store *store,
         struct str hex = query_text(&query, 0);
         query.rc = each(context, hex.len ? hex.ptr : "");
     }
+    return query_end(&query);
+}
+
+static int each_list_of(const struct query *query,
+                        int (*each)(void *, uint64_t, const struct digest *),
+                        void *context)
+{
+    static const uint16_t flags[] = {ATTEMPT_OUT_LIST, ATTEMPT_ERR_LIST};
+    uint64_t run = query_u64(query, 0);
+    int rc = 0;
+    for (int i = 0; i < 2 && !rc; i++) {
+        struct digest list;
+        if (query_u16(query, 1) & flags[i] &&
+            digest_from(query_blob(query, 2 + i), &list))
+            rc = each(context, run, &list);
+    }
+    return rc;
+}
+
+int store_each_log_list(struct cairn_store *store,
+                        int (*each)(void *, uint64_t run, const struct digest *list),
+                        void *context, struct cairn_error *error)
+{
+    struct query query;
+    store_assert_open(store);
+    assert(each);
+    query_start(&query, store->db, SQL_EACH_LOG_LIST,
+                VALUES(value_int(ATTEMPT_OUT_LIST | ATTEMPT_ERR_LIST)), error);
+    while (query_step(&query))
+        query.rc = each_list_of(&query, each, context);
     return query_end(&query);
 }
 

@@ -13,6 +13,11 @@
 int store_each_lost_checkpoint(struct cairn_store *store,
                                int (*each)(void *, uint64_t run, uint64_t seq),
                                void *context, struct cairn_error *error);
+/* Lists of chunks that attempts name as what they wrote; a digest that cannot be one is
+ * passed over. */
+int store_each_log_list(struct cairn_store *store,
+                        int (*each)(void *, uint64_t run, const struct digest *list),
+                        void *context, struct cairn_error *error);
 int store_each_lost_object(struct cairn_store *store,
                            int (*each)(void *, const char *hex), void *context,
                            struct cairn_error *error);

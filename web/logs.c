@@ -17,71 +17,77 @@ enum {
 
 /* ---- Reading ---- */
 
+/* Bytes are counted as the task wrote them, the middle that was not kept, too. */
 struct log_part {
-    size_t most;
-    bool last;                  /* the end is wanted, whose place is not known before */
-    bool more;                  /* something follows */
-    uint64_t from, at;          /* of the log as it is kept */
-    uint64_t gap_at, gap_bytes; /* the middle that was not kept, 0: none */
+    struct cairn_output_part asked;
+    uint64_t from; /* of the first byte that is here */
     struct buf bytes;
+    char damage[400]; /* what cannot be read, or "" */
 };
 
-/* Of the end twice the room is kept, so that each byte is moved once. */
-static int add_bytes(void *context, const char *bytes, size_t n, uint64_t gap_bytes)
+static uint64_t gap_end(const struct log_part *part)
+{
+    return part->asked.gap_at + part->asked.gap_bytes;
+}
+
+/* What is on both sides of a gap is not shown as if it belonged together: of the end it
+ * is what comes behind, else what is before. */
+static int add_bytes(void *context, const char *bytes, size_t n, uint64_t at)
 {
     struct log_part *part = context;
-    uint64_t skip = part->from > part->at ? part->from - part->at : 0;
-    if (gap_bytes > 0) {
-        part->gap_at = part->at;
-        part->gap_bytes = gap_bytes;
+    if (part->bytes.size > 0 && at != part->from + part->bytes.size) {
+        if (part->asked.last == 0)
+            return 1;
+        buf_clear(&part->bytes);
     }
-    if (part->last)
-        skip = n > part->most ? n - part->most : 0;
-    part->at += n;
-    if (skip >= n)
-        return 0;
-    buf_add(&part->bytes, bytes + skip, n - (size_t)skip);
-    if (part->bytes.failed)
-        return CAIRN_ENOMEM;
-    if (part->last && part->bytes.size > 2 * part->most) {
-        memmove(part->bytes.data, part->bytes.data + part->bytes.size - part->most,
-                part->most);
-        part->bytes.size = part->most;
-    }
-    part->more = !part->last && part->bytes.size > part->most;
-    return part->more;
+    if (part->bytes.size == 0)
+        part->from = at;
+    buf_add(&part->bytes, bytes, n);
+    return part->bytes.failed;
 }
 
+/* From `from` on, or `most` at the end. */
 static int read_part(struct cairn_store *store, const struct log_wanted *place,
-                     struct log_part *part, struct cairn_error *error)
+                     size_t most, struct log_part *part, struct cairn_error *error)
 {
-    int rc = cairn_output(store, place->run, place->task, place->attempt, place->stream,
-                          add_bytes, part, error);
+    struct cairn_error why = {0};
+    uint64_t from = place->from;
+    int rc;
+    for (;;) {
+        *part = (struct log_part){.from = from};
+        if (place->last)
+            part->asked.last = most;
+        else
+            part->asked = (struct cairn_output_part){
+                .from = from, .to = from <= UINT64_MAX - most ? from + most : from};
+        rc = cairn_output_part(store, place->run, place->task, place->attempt,
+                               place->stream, &part->asked, add_bytes, part, &why);
+        if (rc != 0 || place->last || part->bytes.size > 0 ||
+            from < part->asked.gap_at || from >= gap_end(part))
+            break;
+        from = gap_end(part);
+    }
     if (part->bytes.failed)
         return error_nomem(error);
-    return part->more ? 0 : rc; /* add_bytes has ended it */
+    if (rc == CAIRN_EDAMAGED)
+        snprintf(part->damage, sizeof part->damage, "%.399s", why.text);
+    else if (rc != 0)
+        return error_set(error, rc, "%s", why.text);
+    if (place->last && part->bytes.size == 0)
+        part->from = part->asked.from;
+    return 0;
 }
 
-static struct str end_of(const struct log_part *part)
+/* Exactly what is shown: of the end whole lines, else all. */
+static struct str cut_part(struct log_part *part, bool last)
 {
-    size_t n = part->bytes.size < part->most ? part->bytes.size : part->most;
-    return (struct str){part->bytes.data + part->bytes.size - n, n};
-}
-
-/* Exactly what is shown: of the end whole lines, else all up to the part's size. */
-static struct str cut_part(struct log_part *part)
-{
-    struct str text = end_of(part);
-    if (!part->last)
-        return (struct str){part->bytes.data, text.len};
-    if (part->at > text.len) {
-        const char *line = memchr(text.ptr, '\n', text.len);
-        size_t skip = line ? (size_t)(line + 1 - text.ptr) : 0;
-        if (skip < text.len)
-            text = (struct str){text.ptr + skip, text.len - skip};
-    }
-    part->from = part->at - text.len;
-    return text;
+    struct str text = buf_view(&part->bytes);
+    const char *line = text.len > 0 ? memchr(text.ptr, '\n', text.len) : NULL;
+    size_t skip = line ? (size_t)(line + 1 - text.ptr) : 0;
+    if (!last || part->from == 0 || part->from == gap_end(part) || skip >= text.len)
+        return text;
+    part->from += skip;
+    return (struct str){text.ptr + skip, text.len - skip};
 }
 
 /* ---- The page ---- */
@@ -151,47 +157,80 @@ static int find_newest(void *newest, const struct cairn_attempt_info *attempt)
     return 0;
 }
 
+static void put_part_link(struct buf *out, const struct log_wanted *place,
+                          uint64_t from, const char *word)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%" PRIu64, from);
+    put_address(out, place, place->attempt, place->stream, number);
+    buf_format(out, "%s</a> ", word);
+}
+
+/* Any byte can be gone to. */
+static void put_byte_form(struct buf *out, const struct log_wanted *place,
+                          const struct log_part *part)
+{
+    buf_format(out, "<form class=\"filter\" action=\"/runs/%" PRIu64 "/log\">",
+               place->run);
+    buf_text(out, "<input type=\"hidden\" name=\"task\" value=\"");
+    html_text(out, place->task);
+    buf_format(out, "\"><input type=\"hidden\" name=\"attempt\" value=\"%u\">",
+               place->attempt);
+    buf_format(out, "<input type=\"hidden\" name=\"stream\" value=\"%d\">",
+               place->stream);
+    buf_format(out,
+               "<label>from byte <input name=\"from\" inputmode=\"numeric\" "
+               "pattern=\"[0-9]+\" required value=\"%" PRIu64 "\"></label> of %" PRIu64
+               " <button>Go</button></form>",
+               part->from, part->asked.bytes);
+}
+
 static void put_part_links(struct buf *out, const struct log_wanted *place,
                            const struct log_part *part, size_t shown)
 {
-    char number[24];
-    uint64_t before = part->from > PART_BYTES ? part->from - PART_BYTES : 0;
+    const struct cairn_output_part *asked = &part->asked;
+    uint64_t end = part->from + shown, before = part->from;
+    if (before == gap_end(part))
+        before = asked->gap_at;
+    before = before > PART_BYTES ? before - PART_BYTES : 0;
+    if (part->from > gap_end(part) && before < gap_end(part))
+        before = gap_end(part);
     buf_text(out, "<p class=\"parts\">");
     if (part->from > 0) {
-        put_address(out, place, place->attempt, place->stream, "0");
-        buf_text(out, "beginning</a> ");
-        snprintf(number, sizeof number, "%" PRIu64, before);
-        put_address(out, place, place->attempt, place->stream, number);
-        buf_text(out, "before</a> ");
+        put_part_link(out, place, 0, "beginning");
+        put_part_link(out, place, before, "before");
     }
-    buf_format(out, "bytes %" PRIu64 " to %" PRIu64 " ", part->from,
-               part->from + shown);
-    if (part->more) {
-        snprintf(number, sizeof number, "%" PRIu64, part->from + shown);
-        put_address(out, place, place->attempt, place->stream, number);
-        buf_text(out, "after</a> ");
+    buf_format(out, "bytes %" PRIu64 " to %" PRIu64 " ", part->from, end);
+    if (end < asked->bytes) {
+        put_part_link(out, place, end == asked->gap_at ? gap_end(part) : end, "after");
         put_address(out, place, place->attempt, place->stream, NULL);
         buf_text(out, "end</a>");
     }
     buf_text(out, "</p>");
+    if (asked->bytes > 2 * PART_BYTES)
+        put_byte_form(out, place, part);
 }
 
 static int put_part(struct buf *out, struct cairn_store *store,
                     const struct log_wanted *place, struct cairn_error *error)
 {
-    struct log_part part = {
-        .most = PART_BYTES, .from = place->from, .last = place->last};
+    struct log_part part;
     char size[FORMAT_MAX];
-    int rc = read_part(store, place, &part, error);
-    if (rc == 0 && part.bytes.size > 0) {
-        struct str text = cut_part(&part);
-        put_part_links(out, place, &part, text.len);
-        if (part.gap_bytes > 0)
+    int rc = read_part(store, place, PART_BYTES, &part, error);
+    const struct cairn_output_part *asked = &part.asked;
+    struct str text = cut_part(&part, place->last);
+    bool any = text.len > 0 || part.damage[0] != '\0';
+    if (rc == 0 && any) {
+        put_part_links(out, place, &part,
+                       text.len > 0 ? text.len : (size_t)(asked->to - part.from));
+        if (asked->gap_bytes > 0)
             buf_format(
                 out,
                 "<p class=\"note\">%s of the middle were not kept: they are missing "
                 "at byte %" PRIu64 ".</p>",
-                format_bytes(size, part.gap_bytes), part.gap_at);
+                format_bytes(size, asked->gap_bytes), asked->gap_at);
+        if (part.damage[0] != '\0')
+            put_note(out, part.damage);
         buf_text(out, "<pre class=\"log\">");
         html_log(out, text.ptr, text.len);
         buf_text(out, "</pre>");
@@ -256,38 +295,42 @@ int log_page(struct buf *out, struct cairn_store *store, const struct log_wanted
 
 static struct str last_lines(const struct log_part *part)
 {
-    struct str text = end_of(part);
+    struct str text = buf_view(&part->bytes);
     size_t begin, lines = 0;
     for (begin = text.len; begin > 0; begin--)
         if (text.ptr[begin - 1] == '\n' && begin < text.len && ++lines == END_LINES)
             break;
     text = (struct str){text.ptr + begin, text.len - begin};
-    return part->at > text.len && begin == 0 ? utf8_skip_rest(text) : text;
+    return part->from > 0 && begin == 0 ? utf8_skip_rest(text) : text;
 }
 
 size_t put_log_end(struct buf *out, struct cairn_store *store,
-                   const struct log_wanted *place, const struct page_options *options)
+                   const struct log_wanted *given, const struct page_options *options)
 {
-    struct log_part part = {.most = END_BYTES, .last = true};
+    struct log_wanted place = *given;
+    struct log_part part;
     struct cairn_error error = {0};
     struct str text = {0};
     char size[FORMAT_MAX];
-    int rc = read_part(store, place, &part, &error);
+    place.last = true;
+    int rc = read_part(store, &place, END_BYTES, &part, &error);
     out->failed |= rc == CAIRN_ENOMEM;
-    if (rc == CAIRN_EDAMAGED)
-        put_note(out, error.text);
+    if (part.damage[0] != '\0')
+        put_note(out, part.damage);
     if (part.bytes.size > 0) {
+        uint64_t bytes = part.asked.bytes;
         text = last_lines(&part);
-        if (part.gap_bytes > 0 && part.gap_at >= part.at - text.len)
-            put_note(out, "Within these lines the middle of the log is missing, which "
+        if (part.asked.gap_bytes > 0 && part.from == gap_end(&part) &&
+            text.len == part.bytes.size)
+            put_note(out, "Before these lines the middle of the log is missing, which "
                           "was not kept.");
-        if (part.at > text.len) {
-            buf_format(
-                out, "<p class=\"note\">The end of %s%s: ", format_bytes(size, part.at),
-                place->stream == 2 ? " of stderr" : "");
-            put_log_command(out, place, options);
+        if (bytes > text.len) {
+            buf_format(out,
+                       "<p class=\"note\">The end of %s%s: ", format_bytes(size, bytes),
+                       place.stream == 2 ? " of stderr" : "");
+            put_log_command(out, &place, options);
             buf_text(out, "</p>");
-        } else if (place->stream == 2) {
+        } else if (place.stream == 2) {
             put_note(out, "stderr:");
         }
         buf_text(out, "<pre>");

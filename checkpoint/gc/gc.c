@@ -712,12 +712,6 @@ static int mark_digest(struct gc *gc, const struct digest *digest)
 
 /* ---- What rows and records refer to ---- */
 
-static int mark_used(void *context, uint64_t run, const struct digest *digest)
-{
-    struct gc *gc = context;
-    return gc->dry_run && gc_is_chosen(gc, run) ? 0 : mark_digest(gc, digest);
-}
-
 /* A node may have the same bytes as content that is marked already: what was followed
  * is remembered by itself. */
 static int mark_reached(void *context, const struct digest *digest, bool is_node)
@@ -759,6 +753,13 @@ static int mark_root(void *context, const struct digest *digest, bool is_node)
     int rc = nodes_each(gc->store, digest, &visitor, gc->error);
     gc->node_failed = rc != 0;
     return rc;
+}
+
+static int mark_used(void *context, uint64_t run, const struct digest *digest,
+                     bool is_node)
+{
+    struct gc *gc = context;
+    return gc->dry_run && gc_is_chosen(gc, run) ? 0 : mark_root(gc, digest, is_node);
 }
 
 struct record_scan {
@@ -929,7 +930,7 @@ static int mark_all(struct gc *gc)
     int rc = store_each_used_graph(gc->store, mark_used, gc, gc->error)
              ?: mark_attempts(gc)
              ?: store_each_message_object(gc->store, mark_body, gc, gc->error);
-    if (rc == CAIRN_EDAMAGED)
+    if (rc == CAIRN_EDAMAGED && !gc->node_failed)
         error_context(gc->error, "no content was deleted");
     return rc ?: mark_all_files(gc) ?: mark_records(gc) ?: mark_tombstones(gc);
 }

@@ -154,12 +154,22 @@ static int note_roots(void *context, const struct checkpoint_row *row)
     return notes->rc ? notes->rc : rc == CAIRN_ENOMEM ? error_nomem(r->error) : 0;
 }
 
+static int note_log(void *context, uint64_t run, const struct digest *list)
+{
+    struct root_notes *notes = context;
+    snprintf(notes->text, sizeof notes->text, "of the log of an attempt of run %llu",
+             (unsigned long long)run);
+    int rc = note_missing_root(notes, list, true);
+    return notes->rc ? notes->rc : rc;
+}
+
 static int report_objects(struct repair *r)
 {
     struct checkpoint_range all = {0};
     struct root_notes notes = {.repair = r};
     int rc = store_each_lost_object(r->store, note_lost_object, r, r->error)
-                 ?: store_each_checkpoint(r->store, &all, note_roots, &notes, r->error);
+                 ?: store_each_checkpoint(r->store, &all, note_roots, &notes, r->error)
+                 ?: store_each_log_list(r->store, note_log, &notes, r->error);
     node_set_release(&notes.nodes);
     for (size_t i = 0; i < r->bad_objects.n && rc >= 0; i++)
         if (r->bad_objects.at[i]) {

@@ -93,6 +93,8 @@ int verify_roots(struct verifier *v);
 int verify_losses(struct verifier *v, uint64_t seq);
 /* Reports artifacts that are not whole. */
 int verify_files(struct verifier *v);
+/* Chunks of logs. */
+int verify_logs(struct verifier *v);
 /* Reports a damaged object, and which records cannot be used because of it. */
 int verify_bad_object(struct verifier *v, const char *digest_hex_text, const char *why);
 /* Records whose payloads were not read, since their kinds are unknown: no damage. */

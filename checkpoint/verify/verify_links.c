@@ -560,6 +560,58 @@ int verify_files(struct verifier *v)
     return rc;
 }
 
+/* ---- Logs in chunks ---- */
+
+struct log_check {
+    struct verifier *v;
+    struct node_set seen;
+    uint64_t run;
+};
+
+/* The list itself is looked for with what rows name. */
+static int see_chunk(void *context, const struct digest *digest, bool is_node)
+{
+    struct log_check *check = context;
+    struct verifier *v = check->v;
+    bool there = true, known = false;
+    char hex[DIGEST_HEX_SIZE];
+    int rc = node_set_add(&check->seen, digest, is_node, v->error);
+    if (rc <= 0 || is_node)
+        return rc < 0 ? rc : rc == 0;
+    rc = store_has_object(v->store, digest, &there, v->error);
+    if (rc || there)
+        return rc;
+    digest_hex(digest, hex);
+    rc = store_is_known_loss(v->store, hex, &known, v->error);
+    if (rc || known)
+        return rc == CAIRN_EDAMAGED ? 0 : rc;
+    v->result.bad_objects++;
+    v->object = hex;
+    rc = verify_report(v, 0, NULL,
+                       "the object %.12s of the log of an attempt of run %llu is "
+                       "missing: `cairn log` can give the rest of it",
+                       hex, (unsigned long long)check->run);
+    v->object = NULL;
+    return rc;
+}
+
+static int check_log(void *context, uint64_t run, const struct digest *list)
+{
+    struct log_check *check = context;
+    struct node_visitor visitor = {see_chunk, pass_node, check};
+    check->run = run;
+    return nodes_each(check->v->store, list, &visitor, check->v->error);
+}
+
+/* Damaged chunks are reported by the check of all objects. */
+int verify_logs(struct verifier *v)
+{
+    struct log_check check = {.v = v};
+    int rc = store_each_log_list(v->store, check_log, &check, v->error);
+    node_set_release(&check.seen);
+    return rc;
+}
+
 /* ---- What a repair could not save ---- */
 
 struct lack_check {

@@ -198,29 +198,53 @@ static void log_text_flush(struct log_text *text)
 
 #define POLL_MS 200
 
-/* What is wanted of a stream, and where the next bytes of it are. */
+/* What is wanted of a stream, and up to where it was read. */
 struct part {
-    uint64_t from, to, position;
+    struct cairn_output_part asked;
+    uint64_t from;
+    bool begun;
 };
 
-/* Goes behind the next n bytes. Returns how many of them are wanted; *skip: how many come
- * before those. */
-static uint64_t part_next(struct part *part, uint64_t n, uint64_t *skip)
+/* What is wanted of it next. */
+static int part_read(const struct log *log, int stream, struct part *part,
+                     cairn_output_fn *each, void *context, struct cairn_error *error)
 {
-    uint64_t begin = part->position, end = begin + n;
-    *skip = part->from > begin ? part->from - begin : 0;
-    part->position = end;
-    if (end > part->to)
-        end = part->to;
-    return end > begin + *skip ? end - begin - *skip : 0;
+    part->asked = (struct cairn_output_part){.from = part->from, .to = log->to};
+    if (!part->begun)
+        part->asked.from = log->from;
+    if (!part->begun && log->last > 0)
+        part->asked = (struct cairn_output_part){.last = log->last};
+    int rc = cairn_output_part(log->store, log->run.run, log->task, log->attempt,
+                               stream, &part->asked, each, context, error);
+    if (!part->begun && part->from < part->asked.from)
+        part->from = part->asked.from;
+    part->begun = true;
+    if ((rc == 0 || rc == CAIRN_EDAMAGED) && part->from < part->asked.to)
+        (void)each(context, "", 0, part->asked.to); /* its end is missing */
+    return rc;
+}
+
+/* Goes behind the next bytes. Returns how many before them were not kept; *damaged: how
+ * many cannot be read. */
+static uint64_t part_next(struct part *part, size_t n, uint64_t at, uint64_t *damaged)
+{
+    const struct cairn_output_part *asked = &part->asked;
+    uint64_t from = part->from < asked->from ? asked->from : part->from;
+    uint64_t begin = asked->gap_at > from ? asked->gap_at : from;
+    uint64_t end = asked->gap_at + asked->gap_bytes;
+    end = end < at ? end : at;
+    uint64_t dropped = end > begin ? end - begin : 0;
+    *damaged = at - from - dropped;
+    part->from = at + n;
+    return dropped;
 }
 
 struct output_stream {
-    int number;       /* 1 the log, or stdout; 2 stderr */
-    bool merged;      /* it is the log */
-    bool to_stderr;   /* it goes to stderr, where it is escaped on a terminal */
-    bool one_place;   /* what is told of it goes where it goes */
-    struct part part; /* from where it was printed up to */
+    int number;     /* 1 the log, or stdout; 2 stderr */
+    bool merged;    /* it is the log */
+    bool to_stderr; /* it goes to stderr, where it is escaped on a terminal */
+    bool one_place; /* what is told of it goes where it goes */
+    struct part part;
     struct log_text text;
 };
 
@@ -243,80 +267,53 @@ static void print_bytes(struct output_stream *stream, const char *bytes, size_t 
     free(safe);
 }
 
-static void print_gap(struct output_stream *stream, uint64_t gap)
+static void print_gap(struct output_stream *stream, uint64_t gap, bool damaged)
 {
-    char size[FORMAT_MAX];
+    char size[FORMAT_MAX], text[200];
     const char *what = stream->merged        ? "the log"
                        : stream->number == 1 ? "stdout"
                                              : "stderr";
     format_bytes(size, gap);
+    snprintf(text, sizeof text,
+             damaged ? "%s of %s cannot be read here: they are damaged in the store"
+                     : "%s of %s are missing here: see --output-limit of `cairn run`",
+             size, what);
     if (!stream->to_stderr)
         log_text_flush(&stream->text);
     if (stream->one_place)
         out("\n");
     if (stream->one_place || !stream->to_stderr) /* else two halves would be a line */
-        out("... %s of %s are missing here: see --output-limit of `cairn run`\n", size,
-            what);
+        out("... %s\n", text);
     if (!stream->one_place)
-        ui_warn("%s of %s are missing here: see --output-limit of `cairn run`", size,
-                what);
+        ui_warn("%s", text);
 }
 
-static int each_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
+static int each_piece(void *context, const char *bytes, size_t n, uint64_t at)
 {
     struct output_stream *stream = context;
-    struct part *part = &stream->part;
-    uint64_t skip, missing = part_next(part, gap, &skip);
-    if (missing > 0) {
+    uint64_t damaged, dropped = part_next(&stream->part, n, at, &damaged);
+    if (damaged + dropped > 0)
         out_flush();
-        print_gap(stream, missing);
-    }
-    uint64_t begin = part->position, wanted = part_next(part, n, &skip);
-    if (wanted > 0)
-        print_bytes(stream, bytes + skip, (size_t)wanted, begin + skip);
-    if (part->from < part->position)
-        part->from = part->position;
-    return part->position >= part->to || ui_output_lost();
-}
-
-static int count_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
-{
-    (void)bytes;
-    *(uint64_t *)context += n + gap;
-    return 0;
-}
-
-/* Which bytes of a stream are wanted: the end of one is known when it was read. */
-static int find_part(const struct log *log, int stream, struct part *part,
-                     struct cairn_error *error)
-{
-    uint64_t size = 0;
-    *part = (struct part){.from = log->from, .to = log->to};
-    if (log->last == 0)
-        return 0;
-    int rc = cairn_output(log->store, log->run.run, log->task, log->attempt, stream,
-                          count_chunk, &size, error);
-    part->from = size > log->last ? size - log->last : 0;
-    return rc;
+    if (damaged > 0)
+        print_gap(stream, damaged, true);
+    if (dropped > 0)
+        print_gap(stream, dropped, false);
+    print_bytes(stream, bytes, n, at);
+    return ui_output_lost();
 }
 
 static int print_stream(const struct log *log, struct output_stream *stream)
 {
     struct cairn_error error = {0};
-    int rc = 0;
     if (!log->wanted[stream->number])
         return 0;
-    if (stream->part.position == 0)
-        rc = find_part(log, stream->number, &stream->part, &error);
-    stream->part.position = 0;
-    if (rc == 0)
-        rc = cairn_output(log->store, log->run.run, log->task, log->attempt,
-                          stream->number, each_chunk, stream, &error);
-    if (rc < 0)
-        return report_error(&error);
-    log_text_show(&stream->text);
+    int rc = part_read(log, stream->number, &stream->part, each_piece, stream, &error);
+    if (rc == CAIRN_EDAMAGED && !stream->to_stderr)
+        log_text_flush(&stream->text);
+    else if (rc == 0)
+        log_text_show(&stream->text);
     out_flush();
-    return 0;
+    return rc < 0 ? report_error(&error) : 0;
 }
 
 /* The attempt that was asked for, or the newest one. */
@@ -446,7 +443,7 @@ static int print_attempt(struct log *log, const struct wanted_attempt *wanted,
         return log->several ? 0 : EXIT_USAGE;
     for (int i = 0; i < (wanted->merged ? 1 : 2) && status == 0; i++) {
         streams[i].merged = wanted->merged;
-        if (streams[i].part.position == 0)
+        if (!streams[i].part.begun)
             status = load_times(log, wanted, &streams[i].text);
         if (status == 0)
             status = print_stream(log, &streams[i]);
@@ -506,19 +503,16 @@ struct collected {
     struct part part;
 };
 
-static int collect_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
+static int collect_piece(void *context, const char *bytes, size_t n, uint64_t at)
 {
     struct collected *collected = context;
-    uint64_t skip, missing = part_next(&collected->part, gap, &skip);
-    if (missing > 0) {
-        collected->gap_bytes += missing;
+    uint64_t damaged, dropped = part_next(&collected->part, n, at, &damaged);
+    if (dropped > 0) {
+        collected->gap_bytes += dropped;
         collected->gap_at = collected->taken;
     }
-    size_t length = (size_t)part_next(&collected->part, n, &skip);
-    if (length > 0 && fwrite(bytes + skip, 1, length, collected->file) != length)
-        return CAIRN_ENOMEM;
-    collected->taken += length;
-    return collected->part.position >= collected->part.to;
+    collected->taken += n;
+    return fwrite(bytes, 1, n, collected->file) != n;
 }
 
 static int add_stream(struct doc *doc, const struct log *log, int stream,
@@ -534,16 +528,14 @@ static int add_stream(struct doc *doc, const struct log *log, int stream,
         ui_warn("out of memory");
         return EXIT_SYSTEM;
     }
-    rc = find_part(log, stream, &collected.part, &error);
-    if (rc == 0)
-        rc = cairn_output(log->store, log->run.run, log->task, log->attempt, stream,
-                          collect_chunk, &collected, &error);
-    if (fclose(collected.file) != 0 || rc < 0) {
+    rc = part_read(log, stream, &collected.part, collect_piece, &collected, &error);
+    bool whole = fclose(collected.file) == 0 && collected.length == collected.taken;
+    if (!whole || rc < 0) {
         status = rc < 0 ? report_error(&error) : EXIT_SYSTEM;
     } else {
         doc_object(doc, name);
         if (log->part) {
-            uint64_t from = collected.part.from;
+            uint64_t from = collected.part.asked.from;
             doc_count(doc, "from", from);
             doc_count(doc, "to", from + collected.taken + collected.gap_bytes);
         }
@@ -608,7 +600,7 @@ struct picked { /* a task that was started */
     uint32_t attempt;     /* the newest, or that at its undo */
     uint32_t failed_undo; /* with --failed: the newest attempt at its undo; 0: none */
     bool only_undo;       /* ... of which alone the output is meant */
-    uint64_t position[2]; /* while following: up to here it is printed */
+    struct part part[2];  /* while following: up to where it is printed */
     bool over;            /* ... and the task had ended before that */
     bool asked;           /* while only one stream is followed: ... */
     bool lacks;           /* ... it has one log of both */
@@ -817,19 +809,21 @@ static void print_one(const struct log *log, const char *line, size_t n)
 }
 
 struct new_text {
-    struct part part; /* from the position of what was picked */
+    struct part *part;
     FILE *file;
 };
 
-static int add_new(void *context, const char *bytes, size_t n, uint64_t gap)
+static int add_new(void *context, const char *bytes, size_t n, uint64_t at)
 {
     struct new_text *t = context;
-    uint64_t skip, missing = part_next(&t->part, gap, &skip);
-    if (missing > 0)
+    uint64_t damaged, dropped = part_next(t->part, n, at, &damaged);
+    if (dropped > 0)
         fprintf(t->file, "... %llu bytes are missing here\n",
-                (unsigned long long)missing);
-    size_t wanted = (size_t)part_next(&t->part, n, &skip);
-    return wanted > 0 && fwrite(bytes + skip, 1, wanted, t->file) != wanted;
+                (unsigned long long)dropped);
+    if (damaged > 0)
+        fprintf(t->file, "... %llu bytes are damaged here\n",
+                (unsigned long long)damaged);
+    return fwrite(bytes, 1, n, t->file) != n;
 }
 
 static void print_named(const struct log *log, const char *task, const char *text,
@@ -875,24 +869,23 @@ static int ask_merged(struct log *log, struct picked *picked)
 }
 
 /* Whole lines, and at the end the rest. */
-static int follow_stream(const struct log *log, struct picked *picked, int stream)
+static int follow_stream(struct log *log, struct picked *picked, int stream)
 {
-    struct new_text t = {.part = {.from = picked->position[stream], .to = UINT64_MAX}};
+    struct new_text t = {.part = &picked->part[stream]};
     struct cairn_error error = {0};
     char *text = NULL;
     size_t n = 0, whole;
     t.file = open_memstream(&text, &n);
     if (!t.file)
         return report_nomem();
-    int rc = cairn_output(log->store, log->run.run, picked->id, picked->attempt,
-                          stream + 1, add_new, &t, &error);
+    log->task = picked->id;
+    log->attempt = picked->attempt;
+    int rc = part_read(log, stream + 1, t.part, add_new, &t, &error);
     fclose(t.file);
     for (whole = n; picked->open && whole > 0 && text[whole - 1] != '\n'; whole--)
         ;
-    if (rc == 0) {
-        print_named(log, picked->id, text, whole);
-        picked->position[stream] = t.part.position - (n - whole);
-    }
+    print_named(log, picked->id, text, whole);
+    t.part->from -= n - whole;
     free(text);
     return rc == 0 || rc == CAIRN_ENOTFOUND ? 0 : report_error(&error);
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "checkpoint/retain/retain.h"
+#include "runs/output.h"
 #include "runs/outputs.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
@@ -34,27 +35,22 @@ static int put_stored(struct engine *e, const struct digest *stored, struct str 
     return rc;
 }
 
-/* What is too large to be stored at all must not keep the rest from being saved. */
 static int put_captured(struct engine *e, struct ending *ending, int stream,
                         struct digest *digest, struct cairn_error *error)
 {
-    struct buf *content = &ending->captured[stream].content;
+    const struct buf *content = &ending->captured[stream].content;
+    const uint16_t list = stream ? ATTEMPT_ERR_LIST : ATTEMPT_OUT_LIST;
     struct str *field = stream ? &ending->row.err : &ending->row.out;
-    struct cairn_error why = {0};
+    bool listed = false;
     *field = (struct str){NULL, 0};
     if (!digest_is_none(&ending->stored[stream]))
         return put_stored(e, &ending->stored[stream], field, error);
+    ending->row.flags &= (uint16_t)~list;
     if (content->size == 0)
         return 0;
-    int rc = store_put_object(e->request.store, buf_view(content), digest, &why);
-    if (rc == CAIRN_ELIMIT) {
-        buf_release(content);
-        job_lose_output(e, ending->row.task, why.text);
-        return 0;
-    }
+    int rc = output_put(e->request.store, buf_view(content), digest, &listed, error);
     *field = (struct str){(const char *)digest->bytes, DIGEST_SIZE};
-    if (rc && error)
-        *error = why;
+    ending->row.flags |= listed ? list : 0;
     return rc;
 }
 

@@ -129,7 +129,7 @@ struct cairn_run_options { /* zero is the default everywhere */
     enum cairn_check_outputs check_outputs;
     enum cairn_saving saving;
     uint64_t output_limit; /* kept bytes of the log of an attempt, or of each stream
-                              where they are apart; 0: 1 MiB; at most 900 MiB */
+                              where they are apart; 0: 1 MiB; at most 1 GiB */
     uint32_t keep;         /* checkpoints kept at the end; 0: 50 */
     bool keep_all;         /* no retention */
     bool force;            /* also from a checkpoint that is labelled `broken` */

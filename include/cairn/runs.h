@@ -259,6 +259,24 @@ CAIRN_API int cairn_output(struct cairn_store *store, uint64_t run, const char *
                            int (*each)(void *, const char *bytes, size_t n,
                                        uint64_t gap_bytes),
                            void *context, struct cairn_error *error);
+/* A part of the same; what it costs follows from the part, not from the whole. Bytes are
+ * counted as they were written, with the middle that was dropped. */
+struct cairn_output_part {
+    uint64_t from, to; /* these bytes are wanted, UINT64_MAX: to the end; `to` is set to
+                          the end of what is there, where that is less */
+    uint64_t last; /* 0, or: so many at the end; then from and to are 0, and are set */
+    /* What is there, set before `each` is called: */
+    uint64_t bytes;             /* all that was written so far */
+    uint64_t gap_at, gap_bytes; /* the middle that was dropped; 0: none */
+};
+/* `at` is the place of the first of these n bytes. Anything but 0 ends it, with 0. */
+typedef int cairn_output_fn(void *context, const char *bytes, size_t n, uint64_t at);
+/* CAIRN_EDAMAGED: something of it is damaged, as the error says; of output that is
+ * stored in chunks (more than 4 MiB) all the rest was given before. */
+CAIRN_API int cairn_output_part(struct cairn_store *store, uint64_t run,
+                                const char *task, uint32_t attempt, int stream,
+                                struct cairn_output_part *part, cairn_output_fn *each,
+                                void *context, struct cairn_error *error);
 /* When the log of an ended attempt that is `merged` grew, as far as cairn looked (about
  * five times a second): at `time_ns` it had `bytes`, and what was written since the
  * call before came in between. The last call is its end. An `each` that returns

@@ -598,6 +598,7 @@ static const char *const texts[SQL_COUNT] = {
         "AND NOT EXISTS(SELECT 1 FROM object o WHERE o.digest = d) "
         "AND NOT EXISTS(SELECT 1 FROM quarantine q WHERE q.seq < 0 "
         "AND q.reason = lower(hex(d)))",
+    [SQL_EACH_LOG_LIST] = "SELECT run, flags, out, err FROM attempt WHERE flags & ?1",
     [SQL_PUT_KNOWN_LOSS] =
         "INSERT INTO quarantine(seq, time_ns, reason) "
         "SELECT min(0, (SELECT ifnull(min(seq), 0) FROM quarantine)) - 1, 0, ?1 "
@@ -621,7 +622,7 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_EACH_GRAPH_USED] =
         "SELECT run, graph FROM run UNION ALL SELECT run, graph FROM run_graph",
     [SQL_EACH_ATTEMPT_USED] =
-        "SELECT run, gen, task, n, out, err, outputs FROM attempt "
+        "SELECT run, gen, task, n, out, err, outputs, ifnull(flags, 0) FROM attempt "
         "WHERE (run, gen, task, n) > (?1, ?2, ?3, ?4) "
         "ORDER BY run, gen, task, n LIMIT ?5",
     [SQL_HAS_NEW_FORK] =
