@@ -32,6 +32,11 @@ int64_t clock_mono_ns(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+int64_t clock_thread_ns(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t clock_boot_ns(void)
 {
     return read_clock(CLOCK_BOOTTIME);

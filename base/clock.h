@@ -14,6 +14,8 @@
 int64_t clock_utc_ns(void);
 /* For delays and timeouts: CLOCK_MONOTONIC. */
 int64_t clock_mono_ns(void);
+/* Processor time of this thread. */
+int64_t clock_thread_ns(void);
 /* Since boot, sleep included: comparable with a process's start time in /proc. */
 int64_t clock_boot_ns(void);
 

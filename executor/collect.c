@@ -121,6 +121,9 @@ static int engine_timers(struct engine *e, struct cairn_error *error)
         case TIMER_COMMIT:
             saving_try_now(e);
             break;
+        case TIMER_ADDITIONS:
+            commands_take_waiting(e);
+            break;
         case TIMER_TRIM:
             trim_and_repeat(e);
             break;

@@ -11,6 +11,7 @@
 #include "executor/state/before.h"
 #include "executor/state/report.h"
 
+#include "base/clock.h"
 #include "graph/lists.h"
 #include "runs/additions.h"
 #include "runs/outputs.h"
@@ -299,20 +300,35 @@ static int extend_run(struct engine *e, const struct definition *with, uint32_t 
     return rc ? rc : progress_extend(e, tasks, defs, error);
 }
 
-/* `all`: those that the last one names, and that. 1: nothing has changed. */
-static int extend_with(struct engine *e, struct addition *all, size_t n,
+/* How many tasks and groups they have. */
+static int count_names(const struct addition *all, size_t n, uint32_t *count,
                        struct cairn_error *error)
 {
     struct arena arena = ARENA_INIT;
     struct name_list names = {0};
+    int rc = 0;
+    *count = 0;
+    for (size_t i = 0; i < n && !rc; i++) {
+        rc = addition_tasks(&all[i], &arena, &names, error);
+        *count += (uint32_t)names.n;
+        arena_release(&arena);
+    }
+    return rc;
+}
+
+/* `all`: those that the last `fresh` ones name, and these. 1: nothing has changed. */
+static int extend_with(struct engine *e, struct addition *all, size_t n, size_t fresh,
+                       struct cairn_error *error)
+{
     struct definition with;
     struct cairn_error why = {0};
-    int rc = addition_tasks(&all[n - 1], &arena, &names, &why)
-                 ?: workflow_parse_with(e->request.workflow, all, n, &with, &why);
-    arena_release(&arena);
+    uint32_t count;
+    int rc =
+        count_names(&all[n - fresh], fresh, &count, &why)
+            ?: workflow_parse_with(e->request.workflow, all, n, fresh, &with, &why);
     if (rc)
         return rc == CAIRN_ENOMEM ? rc : 1;
-    uint32_t first = with.n_defs - (uint32_t)names.n;
+    uint32_t first = with.n_defs - count;
     rc = are_plain(e, &with, first) ? 1 : 0;
     if (!rc)
         rc = extend_run(e, &with, first, error);
@@ -320,28 +336,103 @@ static int extend_with(struct engine *e, struct addition *all, size_t n,
     return rc;
 }
 
-/* 1: nothing has changed. */
-static int take_in_place(struct engine *e, const struct command_row *row,
-                         struct str text, struct cairn_error *error)
+/* Those that are named by what waits, behind them room for that. */
+static int load_named(struct engine *e, struct addition **all, size_t *n,
+                      struct cairn_error *error)
 {
-    uint64_t run = e->run.row.run;
+    struct owned_run *run = &e->run;
+    struct buf texts = BUF_INIT;
+    for (size_t i = 0; i < run->n_waiting; i++) {
+        buf_add(&texts, run->waiting[i].text, run->waiting[i].length);
+        buf_byte(&texts, '\n');
+    }
+    int rc = buf_check(&texts, error)
+                 ?: additions_named(e->request.store, run->row.run, buf_view(&texts),
+                                    run->waiting[0].id, all, n, error);
+    buf_release(&texts);
+    if (rc)
+        return rc;
+    struct addition *room = realloc(*all, (*n + run->n_waiting) * sizeof *room);
+    if (!room)
+        additions_free(*all, *n);
+    *all = room;
+    return room ? 0 : error_nomem(error);
+}
+
+/* 1: nothing has changed. */
+static int take_in_place(struct engine *e, struct cairn_error *error)
+{
+    struct owned_run *run = &e->run;
     struct cairn_workflow *w = e->request.workflow;
     struct addition *all = NULL;
     struct cairn_error why = {0};
-    char name[64];
-    size_t n = 0;
+    size_t named = 0, fresh = run->n_waiting;
     if (!can_extend(e))
         return 1;
-    int rc = additions_named(e->request.store, run, text, row->id, &all, &n, &why);
+    int rc = load_named(e, &all, &named, &why);
     if (rc)
         return rc == CAIRN_ENOMEM ? rc : 1;
-    snprintf(name, sizeof name, "addition %zu to run %llu", w->n_additions + 1,
-             (unsigned long long)run);
-    rc = addition_init(&all[n++], name, text, row->id) ?: extend_with(e, all, n, error);
-    if (!rc)
-        rc = workflow_take_addition(w, run, &all[n - 1]);
-    additions_free(all, n);
+    memcpy(&all[named], run->waiting, fresh * sizeof *all);
+    rc = extend_with(e, all, named + fresh, fresh, error);
+    for (size_t i = 0; i < fresh && !rc; i++) {
+        rc = workflow_take_addition(w, run->row.run, &all[named + i]);
+        run->waiting[i] = all[named + i]; /* taken: it is empty */
+    }
+    additions_free(all, named);
     return rc;
+}
+
+static void open_again(struct engine *e)
+{
+    e->request.workflow->grows = e->progress.list_made = true;
+    if (!awaits_list(e))
+        report(e, CAIRN_EVENT_NOTICE,
+               "tasks were added, but the run ends: they run when it is resumed");
+}
+
+void commands_take_waiting(struct engine *e)
+{
+    struct owned_run *run = &e->run;
+    uint32_t before = e->request.graph->n_tasks;
+    char said[96];
+    if (!run->n_waiting)
+        return;
+    int64_t began_ns = clock_thread_ns();
+    int rc = take_in_place(e, NULL);
+    run->took_ns = clock_thread_ns() - began_ns;
+    run->grew_ns = loop_now_ns(e);
+    owned_run_drop_waiting(e);
+    if (rc < 0)
+        engine_break(e);
+    else if (rc == 0) {
+        snprintf(said, sizeof said, "tasks were added: run %llu continues with %u more",
+                 (unsigned long long)run->row.run, e->request.graph->n_tasks - before);
+        report(e, CAIRN_EVENT_NOTICE, said);
+    } else
+        open_again(e);
+}
+
+/* To be taken with others that come soon, so that one after the other costs no more than
+ * all at once: to make the run longer takes time that grows with it, so a multiple of
+ * that passes in between. The first one after a pause is taken at once. */
+static void let_wait(struct engine *e, const struct command_row *row, struct str text)
+{
+    enum { PAUSE = 8 };
+    struct owned_run *run = &e->run;
+    char name[64];
+    snprintf(name, sizeof name, "addition %zu to run %llu",
+             e->request.workflow->n_additions + run->n_waiting + 1,
+             (unsigned long long)run->row.run);
+    if (owned_run_let_wait(e, name, text, row->id)) {
+        engine_break(e);
+        return;
+    }
+    int64_t left_ns =
+        run->grew_ns ? run->grew_ns + PAUSE * run->took_ns - loop_now_ns(e) : 0;
+    if (left_ns <= 0)
+        commands_take_waiting(e);
+    else if (run->n_waiting == 1)
+        loop_set_timer(e, TIMER_ADDITIONS, left_ns, 0, 0);
 }
 
 static void log_addition(struct engine *e, const struct command_row *row, struct str by)
@@ -369,8 +460,6 @@ static void take_addition(struct engine *e, const struct command_row *row)
 {
     struct cairn_workflow *w = e->request.workflow;
     struct str by = STR(""), text = STR("");
-    uint32_t before = e->request.graph->n_tasks;
-    char said[96];
     bool good = addition_decode(row->data, &by, &text);
     log_addition(e, row, good ? by : STR(""));
     if (good && redactor_finds(e->run.situation.secrets.redactor, text)) {
@@ -379,20 +468,10 @@ static void take_addition(struct engine *e, const struct command_row *row)
     }
     if (e->request.mode != MODE_RUN || row->id <= additions_up_to(w, e->run.row.run))
         return;
-    int rc = good ? take_in_place(e, row, text, NULL) : 1;
-    if (rc < 0)
-        engine_break(e);
-    else if (rc == 0) {
-        snprintf(said, sizeof said, "tasks were added: run %llu continues with %u more",
-                 (unsigned long long)e->run.row.run,
-                 e->request.graph->n_tasks - before);
-        report(e, CAIRN_EVENT_NOTICE, said);
-    } else {
-        w->grows = e->progress.list_made = true;
-        if (!awaits_list(e))
-            report(e, CAIRN_EVENT_NOTICE,
-                   "tasks were added, but the run ends: they run when it is resumed");
-    }
+    if (good && can_extend(e))
+        let_wait(e, row, text);
+    else
+        open_again(e);
 }
 
 /* They were withdrawn while nobody owned the run. */
@@ -439,6 +518,7 @@ static bool apply_command(struct engine *e, const struct command_row *row)
         log_withdrawal(e, row);
         break;
     case COMMAND_TAKE_BACK:
+        commands_take_waiting(e);
         taken = owned_run_take_back(e, row);
         break;
     case COMMAND_REFUSED:

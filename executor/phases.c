@@ -421,6 +421,8 @@ static bool is_idle(const struct engine *e)
         return true;
     if (e->phase == PHASE_MAIN && (e->halting.level >= HALT_STOP || awaits_list(e)))
         return true;
+    if (e->phase == PHASE_MAIN && e->run.n_waiting && !e->halting.level)
+        return false;
     if (s->ready.n || s->taken || s->held || sched_waits_for_others(s))
         return false;
     return !s->offered || e->halting.level || e->request.options->no_wait ||

@@ -401,12 +401,13 @@ int workflow_take_addition(struct cairn_workflow *w, uint64_t run,
 }
 
 int workflow_parse_with(const struct cairn_workflow *w, struct addition *additions,
-                        size_t n, struct definition *out, struct cairn_error *error)
+                        size_t n, size_t fresh, struct definition *out,
+                        struct cairn_error *error)
 {
     struct cairn_workflow part = *w;
     part.additions = additions;
     part.n_additions = n;
-    part.n_checked = n - 1;
+    part.n_checked = n - fresh;
     return parse_source(&part, &w->definition, NULL, out, error);
 }
 

@@ -58,12 +58,12 @@ void workflow_take_additions(struct cairn_workflow *workflow, uint64_t run,
 /* One more, which the workflow takes; of a run without any, or the same. CAIRN_ENOMEM. */
 int workflow_take_addition(struct cairn_workflow *workflow, uint64_t run,
                            struct addition *addition);
-/* Parses the source with these additions alone, of which all but the last one were parsed
- * before: the last tasks of `out` are those of the last one. The workflow itself stays as
+/* Parses the source with these additions alone, of which all but the last `fresh` ones were
+ * parsed before: the last tasks of `out` are those of these. The workflow itself stays as
  * it is. `out` is initialised here and released on failure. */
 int workflow_parse_with(const struct cairn_workflow *workflow,
-                        struct addition *additions, size_t n, struct definition *out,
-                        struct cairn_error *error);
+                        struct addition *additions, size_t n, size_t fresh,
+                        struct definition *out, struct cairn_error *error);
 /* Appends these tasks to the workflow (definition_append): the tasks that it has keep their
  * numbers, and the texts and task_defs that anybody holds stay where they are; nodes of
  * groups get others. */

@@ -6,6 +6,7 @@
 #include "executor/state/job_disk.h"
 #include "executor/state/report.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "checkpoint/retain/retain.h"
@@ -450,8 +451,11 @@ static int put_extended(struct engine *e, struct cairn_error *error)
 {
     if (!e->run.grown)
         return 0;
+    int64_t began_ns = clock_thread_ns();
     e->saving.stream.graph = e->run.row.graph;
-    return owned_run_put_extended(e, error) ?: saving_put_full(e, error);
+    int rc = owned_run_put_extended(e, error) ?: saving_put_full(e, error);
+    e->run.took_ns += clock_thread_ns() - began_ns;
+    return rc;
 }
 
 /* Intents first: while saving failed, an attempt may have started and ended unsaved,
@@ -647,7 +651,7 @@ static void adapt_intents_ahead(struct engine *e)
 int engine_commit(struct engine *e, struct cairn_error *error)
 {
     struct cairn_error why = {0};
-    if (!e->turn.n_endings && !e->turn.intents.n &&
+    if (!e->turn.n_endings && !e->turn.intents.n && !e->run.grown &&
         e->turn.last_command == e->turn.stored_command) {
         turn_act(e, true); /* offers */
         return 0;

@@ -19,6 +19,7 @@ enum timer_kind {
     TIMER_COMMIT,
     TIMER_DEADLINE,
     TIMER_TRIM,
+    TIMER_ADDITIONS,
     TIMER_PROBE /* of a service: is it ready? */
 };
 

@@ -158,6 +158,7 @@ void owned_run_release(struct engine *e)
         store_unbind_thread(e->request.store);
     if (e->run.lock_offset)
         owner_release(e->request.store, e->run.lock_offset);
+    owned_run_drop_waiting(e);
     free(e->run.refused);
     buf_release(&e->run.asked.data);
     added_names_release(&e->run.former);
@@ -377,6 +378,27 @@ int owned_run_put_extended(struct engine *e, struct cairn_error *error)
                                   &e->run.grown_from, &digest, error)
            ?: store_put_run_graph(store, row->run, row->gen, &row->graph, error)
            ?: store_set_run(store, row, error);
+}
+
+/* ---- What was added ---- */
+
+int owned_run_let_wait(struct engine *e, const char *name, struct str text,
+                       uint64_t addition)
+{
+    struct owned_run *run = &e->run;
+    struct addition *waiting =
+        array_room(run->waiting, run->n_waiting, &run->waiting_room, sizeof *waiting);
+    if (!waiting)
+        return CAIRN_ENOMEM;
+    run->waiting = waiting;
+    return addition_init(&waiting[run->n_waiting++], name, text, addition);
+}
+
+void owned_run_drop_waiting(struct engine *e)
+{
+    additions_free(e->run.waiting, e->run.n_waiting);
+    e->run.waiting = NULL;
+    e->run.n_waiting = e->run.waiting_room = 0;
 }
 
 /* ---- Answers to who adds and withdraws ---- */

@@ -29,6 +29,9 @@ struct owned_run {
     bool lost;         /* its store is not at its path any more */
     int64_t looked_ns; /* for that, last; loop_now_ns */
     bool orderly;      /* ended, and all stored: nothing in the live directory counts */
+    struct addition *waiting; /* taken, but not a part of the run yet */
+    size_t n_waiting, waiting_room;
+    int64_t grew_ns, took_ns; /* when such became one, and processor time of that */
     bool grown; /* tasks were added, and the run's row and graph are not stored yet; */
     struct digest grown_from; /* the graph that is */
     uint64_t *refused; /* additions that are to be refused for the value of a secret */
@@ -60,6 +63,11 @@ int owned_run_extend(struct engine *e, struct cairn_error *error);
 int owned_run_put_extended(struct engine *e, struct cairn_error *error);
 /* It is committed. */
 void owned_run_note_extended(struct engine *e);
+/* One more addition that waits: copies. CAIRN_ENOMEM. */
+int owned_run_let_wait(struct engine *e, const char *name, struct str text,
+                       uint64_t addition);
+/* None waits any more. */
+void owned_run_drop_waiting(struct engine *e);
 /* The text of this addition has the value of a secret: it is refused, and its text
  * overwritten, in the next transaction. CAIRN_ENOMEM. */
 int owned_run_refuse(struct engine *e, uint64_t addition);

@@ -2,6 +2,15 @@
 # shellcheck disable=SC2016
 . "$TESTS/cli/tap.sh"
 ran() { sort ran | tr '\n' ' '; }
+stop_between_writes() { # PID
+    sleep 0.3
+    kill -STOP "$1"
+    until "$BUILD/tests/tools/sql" "$CAIRN_STORE/cairn.db" 'BEGIN IMMEDIATE' 2>tried; do
+        kill -CONT "$1"
+        sleep 0.1
+        kill -STOP "$1"
+    done
+}
 cat >w.yaml <<'END'
 name: w
 params: {day: monday}
@@ -306,7 +315,7 @@ is "$ready" fine 'what is ready is withdrawn, or it runs'
 held
 add 'tasks: {late: {needs: slow, run: echo late >>ran}}'
 rm -f ran
-kill -STOP "$pid"
+stop_between_writes "$pid"
 cairn add --withdraw "$run_n" late >asked 2>&1 &
 asker=$!
 asks() {
@@ -496,7 +505,7 @@ ok 'it runs' wait_for 10 test -e asked
 n=$(sed -n 's/^run \([0-9]*\) of other.*/\1/p' log)
 TOKEN=notthatone exits 0 cairn add "$n" harmless2.yaml
 # Both before the owner looks: what is behind it may need it.
-kill -STOP "$pid"
+stop_between_writes "$pid"
 TOKEN=notthatone cairn add "$n" secret.yaml >out.b 2>&1 &
 adds_b=$!
 wait_for 20 sh -c "TOKEN=notthatone cairn plan --run $n | grep -q ' b'"
