@@ -10,6 +10,7 @@
 #include "runs/kept.h"
 #include "runs/marks.h"
 #include "runs/stored.h"
+#include "runs/values.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_files.h"
 
@@ -345,8 +346,7 @@ int reuse_saw(struct reuse *r, uint32_t task, struct str encoded,
 static bool may_reuse(const struct reuse *r, uint32_t task)
 {
     const struct task_def *def = graph_def(r->graph, task);
-    return def->reuse && task_def_may_reuse(def) && !task_def_is_unlisted(def) &&
-           !r->leaves_list[r->graph->def_of[task]];
+    return def->reuse && task_def_may_reuse(def) && !task_def_is_unlisted(def);
 }
 
 bool reuse_has_key(const struct reuse *r, uint32_t task)
@@ -632,13 +632,38 @@ int reuse_has_artifacts(struct reuse *r, uint32_t task, const struct reused *fou
     return rc > 0 ? row.attempt == found->row.attempt : rc;
 }
 
-/* Has it left what can be used in its place: all of its outputs, or values? */
-static bool is_whole(const struct reuse *r, uint32_t task, const struct reused *found,
-                     const struct result *result)
+/* Has it recorded all lists that others take from its files? 1, 0, CAIRN_ENOMEM. */
+static int has_lists(const struct reuse *r, uint32_t task, const struct result *result)
 {
-    if (result->n_outputs != graph_def(r->graph, task)->n_outputs)
-        return false;
-    return found->own || (has_content(result) && !result->undo.text.len);
+    const struct definition *d = r->graph->definition;
+    uint32_t maker = r->graph->def_of[task];
+    struct list_spec spec;
+    struct buf name = BUF_INIT;
+    bool has = true;
+    for (uint32_t i = 0; i < d->n_defs && has && r->leaves_list[maker]; i++)
+        for (uint32_t k = 0; k < d->defs[i].n_foreach && has; k++) {
+            if (!list_spec_of(&d->defs[i].foreach[k], &spec) ||
+                spec.form == LIST_VALUE || !str_equal(spec.task, d->defs[maker].id))
+                continue;
+            buf_clear(&name);
+            list_spec_key(&spec, &name);
+            has = !name.failed &&
+                  values_find(result->values, result->n_values, buf_view(&name));
+        }
+    bool failed = name.failed;
+    buf_release(&name);
+    return failed ? CAIRN_ENOMEM : has;
+}
+
+/* Has it left what can be used in its place: all of its outputs, or values, and lists?
+ * 1, 0, CAIRN_ENOMEM. */
+static int is_whole(const struct reuse *r, uint32_t task, const struct reused *found,
+                    const struct result *result)
+{
+    if (result->n_outputs != graph_def(r->graph, task)->n_outputs ||
+        (!found->own && (!has_content(result) || result->undo.text.len)))
+        return 0;
+    return found->own ? 1 : has_lists(r, task, result);
 }
 
 /* Copies of its outputs are in the store: 1, and which; else 0. */
@@ -678,8 +703,11 @@ static int is_good(struct reuse *r, uint32_t task, struct reused *found,
     struct cairn_error why = {0};
     uint8_t evidence = EVIDENCE_GOOD;
     int rc = result_of(r, task, &result, error);
-    if (rc || !result || !is_whole(r, task, found, result))
+    if (rc || !result)
         return rc;
+    rc = is_whole(r, task, found, result);
+    if (rc <= 0)
+        return rc ? error_nomem(error) : 0;
     rc = reuse_has_artifacts(r, task, found, error);
     if (rc <= 0)
         return rc;

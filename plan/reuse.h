@@ -34,8 +34,7 @@ struct reuse {
     struct digest *fingerprints; /* [n_tasks] */
     struct digest *traces;       /* [n_nodes] of those that are known */
     uint8_t *known;              /* [n_nodes] enum trace */
-    bool
-        *leaves_list; /* [n_defs] it makes, in files, a list of others: it has to run */
+    bool *leaves_list;           /* [n_defs] it makes, in files, a list of others */
     bool *behind_cutoff; /* [n_defs] something that it needs is `cutoff`, or soft */
     uint64_t
         *ran; /* [n_nodes] turn in which its newest attempt in this run began, if it

@@ -663,14 +663,16 @@ static int say_no_list(const struct list_reader *reader, struct str maker)
     static const char *const formats[] = {
         [LIST_VALUE] = "%.*s has not written a value `%.*s` to $CAIRN_OUTPUT",
         [LIST_LINES] =
-            "%.*s has completed, and there was no file %.*s that can be read",
+            "%.*s has completed, and there was no file %.*s that can be read; `cairn "
+            "rerun %.*s` runs it again",
         [LIST_GLOB] =
             "%.*s has completed, and what matches %.*s was not to be found out"};
     const struct list_spec *spec = reader->spec;
-    char text[600];
+    char text[900];
     snprintf(text, sizeof text, formats[list_is_sheet(spec) ? LIST_LINES : spec->form],
              maker.len < 250 ? (int)maker.len : 250, maker.ptr,
-             spec->value.len < 250 ? (int)spec->value.len : 250, spec->value.ptr);
+             spec->value.len < 250 ? (int)spec->value.len : 250, spec->value.ptr,
+             maker.len < 250 ? (int)maker.len : 250, maker.ptr);
     return error_set(reader->error, CAIRN_EWORKFLOW, "%s", text);
 }
 

@@ -740,9 +740,9 @@ static int check_group(struct parser *p, const struct task_def *def,
             return diagnose(
                 &p->diagnostic, def->needs[i].at,
                 "the values of `%.*s` are read before anything runs, but "
-                "`%.*s` makes what they come from; let it write the list to "
-                "$CAIRN_OUTPUT and take it by {from: %.*s, value: NAME}, or let one "
-                "task go over all with `inputs: {glob: ...}`",
+                "`%.*s` makes what they come from; write `from: %.*s` beside the file "
+                "or pattern, then they are read when it has completed, or let one task "
+                "go over all with `inputs: {glob: ...}`",
                 SHOWN(key->name), SHOWN(maker->id), SHOWN(maker->id));
     }
     return rc;

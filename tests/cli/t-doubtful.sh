@@ -57,10 +57,12 @@ echo one >hosts.txt
 exits 3 cairn validate made.yaml
 says 'made.yaml:5:61: the values of `file` are read before anything runs, but `split` makes what they come from' 'a glob'
 says 'made.yaml:6:56: the values of `host`' 'lines of a file'
-says 'take it by {from: list, value: NAME}' 'what to write instead'
+says 'write `from: list` beside the file' 'what to write instead'
 says 'inputs: {glob: ...}' 'or that'
 sed -i '5s/, needs: \[split\]//; 6s/, needs: \[list\]//' made.yaml
 exits 0 cairn validate made.yaml
+sed '6s/lines: /from: list, lines: /' made.yaml >from.yaml
+exits 0 cairn validate from.yaml
 rm parts/1.csv
 exits 3 cairn validate made.yaml
 says 'values are read before anything runs: a list that a task makes is {from: TASK, value: NAME}' \

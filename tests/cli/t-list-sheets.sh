@@ -204,19 +204,29 @@ printf 'id,v\na,1\n' >one.in
 run cairn resume -k
 says 'of split[chunk=one] has no column `w`, which another one has' 'files that do not fit together'
 
-# ---- A file is not taken over from another run ----
+# ---- A task that is reused has made the sheet that it made then ----
 cat >r.yaml <<'END'
 name: r
 tasks:
-  s: {reuse: true, outputs: [t], inputs: [in.csv], run: 'echo s >>ran; cp in.csv t'}
+  s: {reuse: true, inputs: [in.csv], outputs: [t], run: 'echo s >>ran; cp in.csv t'}
   a: {foreach: {part: {from: s, csv: t}}, reuse: true, outputs: ["${{ part }}.r"], run: 'echo "$part$n" | tee -a ran >"$part.r"'}
 END
 printf 'part,n\na,1\nb,2\n' >in.csv
 : >ran
 exits 0 cairn run r.yaml
+exits 0 cairn run r.yaml --fresh
+is "$(ran)" 'a1 b2 s ' 'all are reused'
 printf 'part,n\na,1\nb,3\nc,4\n' >in.csv
 exits 0 cairn run r.yaml --fresh
 is "$(ran)" 'a1 b2 b3 c4 s s ' 'who makes it runs, and a row that is as it was is reused'
+: >ran
+sed -i 's/csv: t/csv: t, columns: [part, n]/' r.yaml
+exits 0 cairn run r.yaml --fresh
+is "$(ran)" 'partn ' 'the text that was recorded is read in another way'
+sed -i 's/csv: t, columns: \[part, n\]/lines: t/; s/"$part$n"/"$part"/' r.yaml
+: >ran
+exits 0 cairn run r.yaml --fresh
+is "$(ran)" 'a,1 b,3 c,4 part,n s ' 'a list that it had not recorded: it runs'
 
 # ---- Secrets ----
 cat >secret.yaml <<'END'
