@@ -662,9 +662,8 @@ static int say_no_list(const struct list_reader *reader, struct str maker)
 {
     static const char *const formats[] = {
         [LIST_VALUE] = "%.*s has not written a value `%.*s` to $CAIRN_OUTPUT",
-        [LIST_LINES] =
-            "%.*s has completed, and there was no file %.*s that can be read; `cairn "
-            "rerun %.*s` runs it again",
+        [LIST_LINES] = ("%.*s has completed, and there was no file %.*s that can be "
+                        "read; `cairn rerun %.*s` runs it again"),
         [LIST_GLOB] =
             "%.*s has completed, and what matches %.*s was not to be found out"};
     const struct list_spec *spec = reader->spec;

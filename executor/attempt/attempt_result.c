@@ -409,7 +409,14 @@ static void insert_value(struct job *job, struct key_value value)
     r->n_values++;
 }
 
-/* Without it the group fails that wanted it, and the task has done its work. */
+/* What cannot be read now may be read when the task has run again; without a list the
+ * group fails that wanted it, and the task has done its work. */
+static bool is_trouble(int rc)
+{
+    return rc && rc != CAIRN_ENOTFOUND && rc != CAIRN_EUSAGE && rc != CAIRN_EWORKFLOW &&
+           rc != CAIRN_ELIMIT;
+}
+
 static int add_list(struct engine *e, struct job *job, const struct list_spec *spec,
                     struct cairn_error *error)
 {
@@ -419,17 +426,20 @@ static int add_list(struct engine *e, struct job *job, const struct list_spec *s
     struct str key = arena_str(&job->arena, buf_view(&name));
     bool known = values_find(job->result.values, job->result.n_values, key);
     int rc = known ? 0 : read_list(e, job->intent.task, spec, &text, &why);
-    if (rc && rc != CAIRN_ENOMEM) {
+    if (is_trouble(rc)) {
+        error_set(error, rc, "the list that it leaves could not be read: %s", why.text);
+        error->sys = why.sys;
+    } else if (rc) {
         char notice[1400];
         snprintf(notice, sizeof notice, "%s leaves no list: %.1000s",
                  e->request.graph->id[job->intent.task], why.text);
         report(e, CAIRN_EVENT_NOTICE, notice);
-    } else if (!rc && !known)
+    } else if (!known)
         insert_value(job,
                      (struct key_value){key, arena_str(&job->arena, buf_view(&text))});
     buf_release(&name);
     buf_release(&text);
-    return rc == CAIRN_ENOMEM || job->arena.failed ? error_nomem(error) : 0;
+    return job->arena.failed ? error_nomem(error) : is_trouble(rc) ? rc : 0;
 }
 
 /* The lists that other tasks take from files which it has left: as they are now. */
