@@ -29,7 +29,7 @@ struct capturing {
     struct sections_at last_at; /* seq 0: there is none */
     struct buf content[ITEM_KINDS_END];
     struct buf environment, messages, context;
-    struct board whole; /* where that of `live` is not */
+    uint32_t n[ITEM_KINDS_END]; /* items in `content` */
     struct cairn_error *error;
 };
 
@@ -71,25 +71,55 @@ static int read_messages(struct capturing *c)
     return rc;
 }
 
+/* Behind the room for how many there are. */
+static int add_item(void *context, const struct item_row *row)
+{
+    struct capturing *c = context;
+    if (!item_kind_info(row->kind))
+        return live_refuse_kind(c->error);
+    section_add(&c->content[row->kind], row->n, row->body);
+    c->n[row->kind]++;
+    return 0;
+}
+
+/* A body is as it was encoded, so the sections are made of the rows as they are. */
+static int read_items(struct capturing *c)
+{
+    int rc = live_each_item(c->live, add_item, c, c->error);
+    for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++) {
+        struct buf items = c->content[kind];
+        c->content[kind] = BUF_INIT;
+        buf_varint(&c->content[kind], c->n[kind]);
+        buf_str(&c->content[kind], buf_view(&items));
+        rc = buf_check(&items, c->error) ?: buf_check(&c->content[kind], c->error);
+        buf_release(&items);
+    }
+    return rc;
+}
+
+/* Of a board that is not in the store yet. */
+static int encode_items(struct capturing *c)
+{
+    int rc = 0;
+    for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++) {
+        struct section section = board_section(&c->live->board, kind);
+        rc = section_encode(&section, &c->content[kind], c->error);
+        c->n[kind] = section.n;
+    }
+    return rc;
+}
+
 static int read_present(struct capturing *c)
 {
-    const struct board *board = &c->live->board;
-    int rc = 0;
-    if (!board->whole) {
-        rc = live_load_board_into(c->live, &c->whole, c->error);
-        board = &c->whole;
-    }
+    int rc = c->live->board.whole ? encode_items(c) : read_items(c);
     for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++) {
-        struct section section = board_section(board, kind);
-        struct buf *content = &c->content[kind];
+        const struct buf *content = &c->content[kind];
+        struct section_ref *ref = &c->now.list[c->now.n];
         if (!c->live->numbers[kind])
             continue;
-        rc = section_encode(&section, content, c->error);
-        struct section_ref *ref = &c->now.list[c->now.n];
-        if (!rc)
-            rc = sha256_of(content->data, content->size, &ref->digest, c->error);
+        rc = sha256_of(content->data, content->size, &ref->digest, c->error);
         ref->kind = kind;
-        ref->n = section.n;
+        ref->n = c->n[kind];
         ref->last = c->live->numbers[kind];
         c->now.n++;
     }
@@ -388,7 +418,6 @@ static void release(struct capturing *c)
     buf_release(&c->environment);
     buf_release(&c->messages);
     buf_release(&c->context);
-    board_release(&c->whole);
     arena_release(&c->arena);
 }
 

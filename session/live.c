@@ -484,13 +484,18 @@ struct loading {
     struct cairn_error *error;
 };
 
+int live_refuse_kind(struct cairn_error *error)
+{
+    return error_set(error, CAIRN_ENEWER,
+                     "the board has items of a kind that this release does not know: "
+                     "use the cairn that wrote them");
+}
+
 int live_decode_item(struct live *live, const struct item_row *row, struct item *out)
 {
     struct arena *arena = &live->arena;
     if (!item_kind_info(row->kind))
-        return error_set(live->item_error, CAIRN_ENEWER,
-                         "the board has items of a kind that this release does not "
-                         "know: use the cairn that wrote them");
+        return live_refuse_kind(live->item_error);
     struct str body = arena_str(arena, row->body);
     if (arena->failed)
         return error_nomem(live->item_error);
@@ -553,33 +558,30 @@ static int pass_item(void *context, const struct item_row *row)
     return 0;
 }
 
+int live_each_item(struct live *live, item_row_fn *each, void *context,
+                   struct cairn_error *error)
+{
+    int rc = store_each_item(live->store, live->row.session, each, context, error);
+    return rc == CAIRN_EDAMAGED ? name_lost(live, error) : rc;
+}
+
 int live_check_items(struct live *live, struct cairn_error *error)
 {
-    int rc = store_each_item(live->store, live->row.session, pass_item, NULL, error);
-    return rc == CAIRN_EDAMAGED ? name_lost(live, error) : rc;
+    return live_each_item(live, pass_item, NULL, error);
 }
 
 int live_load_board(struct live *live, struct cairn_error *error)
 {
-    return live_load_board_into(live, &live->board, error);
-}
-
-int live_load_board_into(struct live *live, struct board *board,
-                         struct cairn_error *error)
-{
     struct loading loading = {.live = live, .error = error};
     live->item_error = error;
-    int rc =
-        store_each_item(live->store, live->row.session, load_item, &loading, error);
-    if (rc == CAIRN_EDAMAGED)
-        rc = name_lost(live, error);
+    int rc = live_each_item(live, load_item, &loading, error);
     for (uint8_t kind = 1; kind < (uint8_t)ITEM_KINDS_END; kind++) {
         struct section section = {loading.items[kind], loading.n[kind]};
         if (!rc)
-            rc = board_load(board, kind, &section, live->numbers[kind], error);
+            rc = board_load(&live->board, kind, &section, live->numbers[kind], error);
         free(loading.items[kind]);
     }
-    board->whole = rc == 0;
+    live->board.whole = rc == 0;
     return rc;
 }
 

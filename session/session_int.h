@@ -114,12 +114,13 @@ int live_tend_merges(struct live *live, struct cairn_error *error);
 int live_close(struct live *live, int rc, struct cairn_error *error);
 
 int live_load_board(struct live *live, struct cairn_error *error);
-/* The same into a board that the caller releases; its texts are in the arena of `live`.
- */
-int live_load_board_into(struct live *live, struct board *board,
-                         struct cairn_error *error);
+/* All items of the session, as they are stored. CAIRN_EDAMAGED says what is damaged or
+ * missing. */
+int live_each_item(struct live *live, item_row_fn *each, void *context,
+                   struct cairn_error *error);
 /* Reads all items, and says what is damaged or missing: CAIRN_EDAMAGED. */
 int live_check_items(struct live *live, struct cairn_error *error);
+int live_refuse_kind(struct cairn_error *error);
 /* From a row; live->item_error tells what is wrong. */
 int live_decode_item(struct live *live, const struct item_row *row, struct item *out);
 /* A session that has ended is not changed: CAIRN_EUSAGE. */

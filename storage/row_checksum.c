@@ -12,11 +12,35 @@
 
 #include <assert.h>
 
+/* Bytes on their way to a hash: each call of it costs as much as many bytes. */
+struct gathered {
+    struct sha256 *sha;
+    size_t n;
+    uint8_t bytes[512];
+};
+
+static void gather(struct gathered *g, const void *bytes, size_t n)
+{
+    if (g->n + n > sizeof g->bytes) {
+        sha256_add(g->sha, g->bytes, g->n);
+        g->n = 0;
+    }
+    if (n > sizeof g->bytes) {
+        sha256_add(g->sha, bytes, n);
+        return;
+    }
+    memcpy(g->bytes + g->n, bytes, n);
+    g->n += n;
+}
+
 void values_digest(struct sha256 *sha, const struct sql_value *values, size_t n,
                    struct digest *digest)
 {
+    struct gathered g;
     uint8_t head[9];
     assert(n < ROW_COLUMNS_MOST);
+    g.sha = sha;
+    g.n = 0;
     sha256_begin(sha);
     for (size_t i = 0; i < n; i++) {
         const struct sql_value *v = &values[i];
@@ -27,10 +51,11 @@ void values_digest(struct sha256 *sha, const struct sql_value *values, size_t n,
         for (size_t k = 0; k < 8; k++)
             head[k + 1] = (uint8_t)(first >> 8 * k);
         bool bytes = !number && v->kind != SQL_VALUE_NULL;
-        sha256_add(sha, head, v->kind == SQL_VALUE_NULL ? 1 : sizeof head);
+        gather(&g, head, v->kind == SQL_VALUE_NULL ? 1 : sizeof head);
         if (bytes && v->bytes.len)
-            sha256_add(sha, v->bytes.ptr, v->bytes.len);
+            gather(&g, v->bytes.ptr, v->bytes.len);
     }
+    sha256_add(sha, g.bytes, g.n);
     sha256_end(sha, digest);
 }
 

@@ -572,6 +572,12 @@ uint32_t section_place(const struct section *section, uint32_t n)
     return low;
 }
 
+void section_add(struct buf *items, uint32_t n, struct str body)
+{
+    buf_varint(items, n);
+    buf_lstr(items, body);
+}
+
 int section_encode(const struct section *section, struct buf *out,
                    struct cairn_error *error)
 {
@@ -585,8 +591,7 @@ int section_encode(const struct section *section, struct buf *out,
         last = item->id.n;
         buf_clear(&body);
         rc = item_encode(item, &body, error);
-        buf_varint(out, item->id.n);
-        buf_lstr(out, buf_view(&body));
+        section_add(out, item->id.n, buf_view(&body));
     }
     buf_release(&body);
     return rc ?: buf_check(out, error);

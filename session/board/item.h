@@ -201,6 +201,8 @@ struct section {
 uint32_t section_place(const struct section *section, uint32_t n);
 int section_encode(const struct section *section, struct buf *out,
                    struct cairn_error *error);
+/* The same of bodies: an item each, ascending by number, behind the number of items. */
+void section_add(struct buf *items, uint32_t n, struct str body);
 /* As item_decode; the items are in the arena. */
 int section_decode(struct arena *arena, uint8_t kind, struct str bytes,
                    struct section *out, struct cairn_error *error);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* make: not-valgrind */
+/* What a change of a board costs does not depend on how many items the board has: the
+ * steps of SQLite's machine are counted, of a small board and of one ten times as
+ * large. */
+#include "cairn/board.h"
+#include "cairn/session.h"
+#include "storage/sqlite/db_int.h"
+#include "storage/store_int.h"
+#include "tests/support/store.h"
+
+#include <stdio.h>
+
+enum { SMALL = 60, LARGE = 600, TOO_MUCH = 120 /* percent */ };
+
+static void add(struct cairn_store *store, const char *kind,
+                const struct cairn_set *sets, size_t n)
+{
+    good(cairn_item_add(store, NULL, kind, sets, n, NULL, &error));
+}
+
+/* Four items: a hypothesis with evidence, a belief of a subject of its own, a note. */
+static void add_four(struct cairn_store *store, unsigned n)
+{
+    char hypothesis[24], subject[24];
+    snprintf(hypothesis, sizeof hypothesis, "h%u", n);
+    snprintf(subject, sizeof subject, "host %u", n);
+    const struct cairn_set evidence[] = {
+        {"text", "seen"}, {"hypothesis", hypothesis}, {"strength", "0.3"}};
+    const struct cairn_set belief[] = {
+        {"statement", "it is slow"}, {"subject", subject}, {"claim", "slow"}};
+    add(store, "hypothesis", &(struct cairn_set){"statement", "the disk"}, 1);
+    add(store, "evidence", evidence, 3);
+    add(store, "belief", belief, 3);
+    add(store, "note", &(struct cairn_set){"text", "a note"}, 1);
+}
+
+/* ---- The changes ---- */
+
+static void add_note(struct cairn_store *store)
+{
+    add(store, "note", &(struct cairn_set){"text", "one more"}, 1);
+}
+
+static void change_note(struct cairn_store *store)
+{
+    const struct cairn_set set = {"text", "changed"};
+    good(cairn_item_set(store, NULL, "n2", &set, 1, NULL, &error));
+}
+
+static void remove_note(struct cairn_store *store)
+{
+    good(cairn_item_remove(store, NULL, "n3", NULL, &error));
+}
+
+static void add_evidence(struct cairn_store *store)
+{
+    const struct cairn_set sets[] = {
+        {"text", "seen again"}, {"hypothesis", "h2"}, {"strength", "0.2"}};
+    add(store, "evidence", sets, 3);
+}
+
+static void change_hypothesis(struct cairn_store *store)
+{
+    const struct cairn_set set = {"prior", "0.4"};
+    good(cairn_item_set(store, NULL, "h2", &set, 1, NULL, &error));
+}
+
+static void contradict(struct cairn_store *store)
+{
+    const struct cairn_set sets[] = {{"statement", "it is not slow"},
+                                     {"subject", "host 2"},
+                                     {"claim", "slow"},
+                                     {"denied", "yes"}};
+    add(store, "belief", sets, 4);
+}
+
+static void add_dependency(struct cairn_store *store)
+{
+    const struct cairn_set sets[] = {{"from", "b4"}, {"to", "b5"}};
+    add(store, "dependency", sets, 2);
+}
+
+static int pass_step(void *context, const struct cairn_cascade_step *step)
+{
+    (void)context;
+    (void)step;
+    return 0;
+}
+
+static void preview(struct cairn_store *store)
+{
+    struct cairn_cascade cascade;
+    good(cairn_belief_preview(store, NULL, "b5", 0.4, 1, pass_step, NULL, &cascade,
+                              &error));
+    ck_assert_uint_eq(cascade.steps, 2);
+}
+
+static void add_check(struct cairn_store *store)
+{
+    const struct cairn_set sets[] = {
+        {"text", "is it fast?"}, {"command", "true"}, {"hypothesis", "h3"}};
+    add(store, "check", sets, 3);
+}
+
+static const struct change {
+    const char *name;
+    void (*make)(struct cairn_store *store);
+} changes[] = {{"add a note", add_note},
+               {"change a note", change_note},
+               {"remove a note", remove_note},
+               {"add evidence", add_evidence},
+               {"change a hypothesis", change_hypothesis},
+               {"add a belief", contradict},
+               {"add a dependency", add_dependency},
+               {"preview a belief", preview},
+               {"add a check", add_check}};
+enum { CHANGES = sizeof changes / sizeof changes[0] };
+
+/* ---- Counting ---- */
+
+static long steps(const struct cairn_store *store)
+{
+    long sum = 0;
+    for (size_t i = 0; i < SQL_COUNT; i++)
+        if (store->db->statements[i])
+            sum += sqlite3_stmt_status(store->db->statements[i],
+                                       SQLITE_STMTSTATUS_VM_STEP, 0);
+    return sum;
+}
+
+static void measure(const char *name, unsigned items, long cost[CHANGES])
+{
+    struct cairn_store *store = open_store();
+    good(cairn_session_start(store, name, true, NULL, &error));
+    good(cairn_session_configure(store, NULL, "significant-time", "off", &error));
+    good(cairn_session_configure(store, NULL, "contradiction", "off", &error));
+    for (unsigned i = 1; i <= items / 4; i++)
+        add_four(store, i);
+    for (size_t i = 0; i < CHANGES; i++) {
+        long before = steps(store);
+        changes[i].make(store);
+        cost[i] = steps(store) - before;
+    }
+    cairn_store_close(store);
+}
+
+START_TEST(flat)
+{
+    long small[CHANGES], large[CHANGES];
+    measure("small", SMALL, small);
+    measure("large", LARGE, large);
+    for (size_t i = 0; i < CHANGES; i++)
+        ck_assert_msg(small[i] > 0 && large[i] * 100 <= small[i] * TOO_MUCH,
+                      "%s: %ld steps with %d items, %ld with %d", changes[i].name,
+                      small[i], SMALL, large[i], LARGE);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("board_cost");
+    TCase *tests = tcase_create("board_cost");
+    tcase_set_timeout(tests, 120);
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, flat);
+    suite_add_tcase(suite, tests);
+    return help_run(suite);
+}
