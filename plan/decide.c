@@ -524,6 +524,8 @@ static bool may_be_spared(const struct judge *j, const struct judged_task *v,
     if (!in->spared || is_asked(j, v->task) ||
         (!v->put_back && v->mark & ended_badly) || (in->chosen && !in->chosen[v->task]))
         return false;
+    if (v->changed && !v->def->reuse)
+        return false; /* what it did in this run was another thing */
     return reason == CAIRN_REASON_NEVER_RAN || reason == CAIRN_REASON_CHANGED ||
            reason == CAIRN_REASON_UPSTREAM || reason == CAIRN_REASON_INPUT ||
            reason == CAIRN_REASON_SKIPPED || reason == CAIRN_REASON_EXCLUDED ||
@@ -630,6 +632,21 @@ static uint8_t outcome_of_bad(const struct judge *j, uint32_t task)
                                                          : CAIRN_SKIPPED;
 }
 
+/* Its condition is evaluated before its services start: what became of these does not
+ * matter for one that it has left out. */
+static bool lacks_only_services(const struct judge *j, uint32_t task)
+{
+    const struct graph *g = j->in->graph;
+    bool lacks = false, only = true;
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1] && only; e++) {
+        uint16_t fate = j->out->fate[g->needs[e]];
+        bool service = task_def_is_service(graph_def(g, g->needs[e]));
+        lacks |= service && fate & (FATE_FAILED | FATE_BAD);
+        only = service || !(fate & (FATE_FAILED | FATE_BAD | FATE_ANEW));
+    }
+    return lacks && only;
+}
+
 /* Skipped before, and so again if nothing has changed around it: that is no reset,
  * unless it is for another reason, which groups tell apart. If what it needs runs, it
  * is skipped after that: what comes after it waits for both. */
@@ -642,6 +659,11 @@ static void judge_skipped_task(struct judge *j, const struct judged_task *v,
                   v->recorded == CAIRN_EXCLUDED ? CAIRN_REASON_EXCLUDED
                                                 : CAIRN_REASON_NEED_SKIPPED,
                   FATE_BAD, blocking_need(j, v->task));
+        return;
+    }
+    if (v->recorded == CAIRN_EXCLUDED && !v->changed &&
+        lacks_only_services(j, v->task)) {
+        settle_as(j, v->task, CAIRN_REASON_EXCLUDED, FATE_BAD, NODE_NONE);
         return;
     }
     judge_open_task(j, v, reason);

@@ -572,7 +572,8 @@ static enum spared look_for_attempt(void *context, uint32_t task, const uint16_t
         return SPARED_NO;
     bool reusable = !r->none && graph_def(r->graph, task)->reuse;
     if (!settled)
-        return reusable || is_cut_off(l, task, fate) ? SPARED_OPEN : SPARED_NO;
+        return reusable || (found.newest && is_cut_off(l, task, fate)) ? SPARED_OPEN
+                                                                       : SPARED_NO;
     if (!reusable && !l->s->recorded.recovered)
         return SPARED_NO;
     r->fate = fate;

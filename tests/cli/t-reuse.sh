@@ -353,5 +353,16 @@ run cairn resume
 is "$(ran)" "between made " 'killed before the task that needs it softly'
 exits 0 cairn resume
 is "$(ran)" "between wants " 'which runs, since what it needs has run again'
-
+# What was edited, or never ran, is not in doubt because of a soft need.
+sed -i 's/echo wants/echo also wants/; s/echo between/echo again between/' soft.yaml
+run cairn plan
+matches '^run +wants '
+exits 0 cairn resume
+ran >/dev/null
+cat >>soft.yaml <<'END'
+  added: {needs: [{task: made, soft: true}, {task: between, order: true}], run: 'echo added >>ran.log'}
+END
+sed -i 's/echo again between/echo between/' soft.yaml
+run cairn plan
+matches '^run +added '
 done_testing

@@ -394,6 +394,25 @@ printf 'name: r\ntasks: {a: {run: x}}\nfinally: {db: {service: true, run: x, rea
 exits 3 cairn validate r.yaml
 says 'under `finally`'
 
+# ---- A condition that left a task out before its service was skipped ----
+mkdir left-out && cd left-out || exit 1
+cat >cairn.yaml <<'END'
+name: out
+tasks:
+  gate: {run: 'sleep 0.2; exit 1', may_fail: true}
+  db: {service: true, needs: gate, run: exec sleep 600, ready: 'true'}
+  out: {needs: db, if: "'a' == 'b'", run: 'true'}
+  use: {needs: db, run: 'true'}
+END
+exits 0 cairn run
+run cairn status --tasks
+matches '^  skipped +out +\(its condition was not met\)'
+printf '  more: {run: "true"}\n' >>cairn.yaml
+exits 0 cairn resume
+run cairn status --tasks
+matches '^  skipped +out +\(its condition was not met\)'
+cd ..
+
 # ---- The example ----
 if python3 -c 'import socket; socket.AF_UNIX' 2>/dev/null; then
     cp -r "$root/examples/services" example && cd example || exit 1
