@@ -41,16 +41,36 @@ static void report_finding(struct doctor *d, enum cairn_health health, const cha
         d->stopped = d->options->each(d->options->context, &finding) != 0;
 }
 
+/* The file of places in shared pools. Whatever is in it counts only while its owner
+ * lives, so that no content can be damaged; but it has to be a file. */
+static void check_pools(struct doctor *d, const char *path)
+{
+    char text[PATH_MAX + 128];
+    struct stat st;
+    snprintf(text, sizeof text, "%s/live/pools", path);
+    if (lstat(text, &st) < 0 || S_ISREG(st.st_mode))
+        return;
+    snprintf(text, sizeof text,
+             "%s/live/pools is not a file, so nothing can run that is in a pool of the "
+             "whole store",
+             path);
+    report_finding(d, CAIRN_HEALTH_BAD, "live", text,
+                   "remove it; nothing is lost with it");
+}
+
 /* The directory of files of live runs, or a link to one. */
 static void check_live(struct doctor *d, const char *path)
 {
     char text[PATH_MAX + 64];
     struct stat st;
     snprintf(text, sizeof text, "%s/live", path);
-    if (lstat(text, &st) < 0 || S_ISDIR(st.st_mode))
+    if (lstat(text, &st) < 0)
         return;
-    if (S_ISLNK(st.st_mode) && stat(text, &st) == 0 && S_ISDIR(st.st_mode))
+    if (S_ISDIR(st.st_mode) ||
+        (S_ISLNK(st.st_mode) && stat(text, &st) == 0 && S_ISDIR(st.st_mode))) {
+        check_pools(d, path);
         return;
+    }
     snprintf(text, sizeof text, "%s/live is not a directory, so nothing can run", path);
     report_finding(d, CAIRN_HEALTH_BAD, "live", text,
                    "`cairn doctor --repair` puts it aside; nothing is lost with it");

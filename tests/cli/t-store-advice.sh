@@ -87,6 +87,27 @@ for kind in file pipe; do
     is "$(json_get .repaired)" false 'which was no damage'
     exits 0 cairn run w.yaml --fresh
 done
+# The file of places in pools that runs share.
+cat >shared.yaml <<'END'
+name: shared
+pools: {g: {slots: 1, scope: store}}
+tasks:
+  a: {run: 'true', pool: g}
+END
+for kind in directory link pipe; do
+    anew
+    case $kind in
+    directory) mkdir .cairn/live/pools ;;
+    link) ln -s nowhere .cairn/live/pools ;;
+    pipe) mkfifo .cairn/live/pools ;;
+    esac
+    exits 75 timeout 60 cairn run shared.yaml
+    exits 5 cairn doctor
+    says 'live/pools is not a file' "a $kind as live/pools"
+    rm -r .cairn/live/pools
+    exits 0 cairn resume
+    exits 0 cairn doctor
+done
 anew
 rmdir .cairn/live
 mkdir elsewhere
