@@ -154,6 +154,7 @@ void change_outputs(struct making *m)
         if (!m->w->defs[i].removed &&
             (m->w->defs[i].input_of == index || m->w->defs[i].args_of == index))
             m->change->made = false;
+    def->disturbed |= m->change->made;
     if (m->change->made)
         def->output = !def->output;
 }

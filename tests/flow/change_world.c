@@ -64,6 +64,7 @@ void change_output_content(struct making *m)
     if (!def)
         return;
     hit(m, (uint32_t)(def - m->w->defs), "output");
+    def->disturbed = true;
     each_output(m, (uint32_t)(def - m->w->defs), lengthen_file);
 }
 

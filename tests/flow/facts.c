@@ -53,6 +53,20 @@ static void hide_members(char id[ID_SIZE], const struct workflow *w, const char 
     }
 }
 
+/* A task with a condition that needs a service: is that skipped, the task is, too; or
+ * left out by its condition, whichever is known first. */
+static bool is_left_out(const struct workflow *w, const char *id)
+{
+    bool is = false;
+    for (uint32_t i = 0; i < w->n_defs; i++) {
+        const struct def *def = &w->defs[i];
+        size_t n = strlen(def->id);
+        is |= def->condition != COND_NONE && def_needs_service(w, def) &&
+              strncmp(id, def->id, n) == 0 && (!id[n] || id[n] == '[');
+    }
+    return is;
+}
+
 /* Of a service only whether it ran: one that cairn's death ended is not started again
  * where nothing needs it any more; and of what it needs, and those that need it, whatever
  * did not come about first is why it was not started. */
@@ -78,7 +92,9 @@ static bool add_states(const struct workflow *w, const struct status *status,
         char id[ID_SIZE];
         snprintf(id, sizeof id, "%s", s->task);
         hide_members(id, w, s->state);
-        good = is_service(w, id)
+        bool out =
+            strcmp(s->state, "excluded") == 0 || strcmp(s->state, "skipped") == 0;
+        good = is_service(w, id) || (out && is_left_out(w, id))
                    ? add(facts, "state of %s: %s", id,
                          strcmp(s->state, "excluded") == 0 ? "skipped" : s->state)
                    : add(facts, "state of %s: %s, exit code %d, %s", id, s->state,
@@ -168,7 +184,8 @@ static bool add_event(struct facts *facts, const json_t *event,
         hide_members(task, w, "skipped");
     const char *reason = text_of(event, "reason");
     char head[ID_SIZE + 64], text[TEXT_SIZE];
-    if (!counts(kind) || is_service(w, task) || strstr(task, "=…"))
+    bool open = is_left_out(w, task) && strcmp(kind, "task_finished") != 0;
+    if (!counts(kind) || is_service(w, task) || open || strstr(task, "=…"))
         return true;
     snprintf(head, sizeof head, "event %s %s: ", task, kind);
     snprintf(text, sizeof text, "%s", text_of(event, "text"));
@@ -261,7 +278,7 @@ static bool add_plan(const struct setup *setup, const struct workflow *w,
         if (strcmp(v->reason, "never-ran") == 0 || strcmp(v->reason, "skipped") == 0)
             hide_members(v->task, w, "skipped");
         bool hidden = strstr(v->task, "[...]");
-        bool service = is_service(w, v->task);
+        bool service = is_service(w, v->task) || is_left_out(w, v->task);
         good = add(facts, "plan: %s %s: %s", v->task, wills[v->will],
                    hidden || service ? "" : v->reason);
     }

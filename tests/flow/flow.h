@@ -65,9 +65,11 @@ struct def {
     bool service, port;    /* others need it while they run */
     uint32_t false_starts; /* of a service: it ends so often by itself first, ... */
     uint32_t restart;      /* ... and is started again so often */
-    enum stale stale;      /* what becomes of outputs of members that are gone */
-    uint32_t args;         /* version of an argument of its command; 0: none */
-    uint32_t args_of;      /* need whose files are further ones, or NONE */
+    bool disturbed; /* its outputs were changed, or were none, at times: what lay there
+                        may be somebody's */
+    enum stale stale; /* what becomes of outputs of members that are gone */
+    uint32_t args;    /* version of an argument of its command; 0: none */
+    uint32_t args_of; /* need whose files are further ones, or NONE */
     uint32_t needs[NEEDS_MAX], n_needs;      /* indexes of earlier ones */
     bool element[NEEDS_MAX];                 /* element-wise need */
     bool soft[NEEDS_MAX];                    /* see def_is_soft */

@@ -561,7 +561,8 @@ static void check_stale(struct graph_test *g)
     for (uint32_t i = 0; i < g->old.n_defs; i++) {
         const struct def *old = &g->old.defs[i];
         bool same = !old->removed && !g->w.defs[i].removed &&
-                    strcmp(old->id, g->w.defs[i].id) == 0 && old->output;
+                    strcmp(old->id, g->w.defs[i].id) == 0 && old->output &&
+                    !old->disturbed;
         for (uint32_t k = 0; k < old->n_members && same; k++)
             if (old->member[k] != UNLISTED && !is_made(g, i, old->member[k]))
                 check_stale_file(g, i, old->member[k]);
