@@ -67,9 +67,8 @@ static bool is_left_out(const struct workflow *w, const char *id)
     return is;
 }
 
-/* Of a service only whether it ran: one that cairn's death ended is not started again
- * where nothing needs it any more; and of what it needs, and those that need it, whatever
- * did not come about first is why it was not started. */
+/* Services are left out: one may have been started for a task that then was skipped
+ * because of something else, or was not in time for that. What needs them tells. */
 static bool is_service(const struct workflow *w, const char *id)
 {
     bool is = false;
@@ -94,11 +93,13 @@ static bool add_states(const struct workflow *w, const struct status *status,
         hide_members(id, w, s->state);
         bool out =
             strcmp(s->state, "excluded") == 0 || strcmp(s->state, "skipped") == 0;
-        good = is_service(w, id) || (out && is_left_out(w, id))
-                   ? add(facts, "state of %s: %s", id,
-                         strcmp(s->state, "excluded") == 0 ? "skipped" : s->state)
-                   : add(facts, "state of %s: %s, exit code %d, %s", id, s->state,
-                         s->exit_code, s->text);
+        if (is_service(w, id))
+            continue;
+        if (out && is_left_out(w, id))
+            good = add(facts, "state of %s: skipped", id);
+        else
+            good = add(facts, "state of %s: %s, exit code %d, %s", id, s->state,
+                       s->exit_code, s->text);
     }
     return good;
 }

@@ -132,6 +132,7 @@ void def_make_service(struct workflow *w, uint32_t index, struct rng *rng)
     if (def->made) {
         def->made = def->sided = false;
         def->n_members = 0;
+        memset(def->element, 0, sizeof def->element);
     }
     def->port = !def->n_members && rng_one_in(rng, 2);
     def->env = rng_one_in(rng, 3) ? 1 + rng_below(rng, 5) : 0;

@@ -337,7 +337,8 @@ static bool needs_are_certain(const struct graph_test *g, uint32_t at,
         }
         /* Skipped again, it changes nothing for who has completed without it. */
         if (need == NEED_SOFT && v->will != WILL_NOT &&
-            strcmp(state_before(g, v->task), "skipped") == 0)
+            (strcmp(state_before(g, v->task), "skipped") == 0 ||
+             strcmp(state_before(g, v->task), "excluded") == 0))
             return false;
         if (need != NEED_HARD)
             continue;

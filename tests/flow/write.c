@@ -437,10 +437,10 @@ static void write_report(FILE *file, const struct workflow *w)
             "echo \"$CAIRN_RUN_STATUS\" >>\"$FLOW_DIR/report\"'\n    env:\n");
     for (uint32_t i = 0; i < w->n_defs; i++) {
         const struct def *def = &w->defs[i];
-        if (def->removed || def->finally || def->added)
+        if (def->removed || def->finally || def->added || def->service)
             continue;
         fprintf(file, "      SEEN_%u: \"${{ tasks['%s'].status }}\"\n", i, def->id);
-        if (!def->n_members && !def->service)
+        if (!def->n_members)
             fprintf(file,
                     "      SEEN_%u_v: \"${{ default(tasks['%s'].outputs.v, 'none') }} "
                     "${{ default(tasks['%s'].outputs.got, 'none') }}\"\n",
