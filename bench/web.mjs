@@ -9,12 +9,14 @@
 //
 // web.home, web.run, web.tasks     a run of WEB_TASKS tasks in one group, the table of its tasks, sorted by duration
 // web.many, web.many_tasks         the same of a run of WEB_MANY tasks (0: not made)
-// web.log, web.log_begin           the end and the beginning of a log of WEB_LOG_MIB (of which the begin and the end are
-//                                  kept)
+// web.log, web.log_begin, web.log_middle
+//                                  the end, the beginning and the middle of a log of WEB_LOG_MIB, all of which is kept;
+//                                  web.log.memory: of the server behind that
 // web.timeline, web.branch, web.session, web.compare, web.files, web.versions, web.grep, web.search
 //                                  a session of WEB_CHECKPOINTS checkpoints with files (0: not made)
 // web.idle.*    ten pages are open and nothing happens: wake-ups and processor of the server in ten seconds, memory
 // web.seen      from the end of a task, as it is recorded, until an open page has been sent it
+// web.shown     the same until it is on the screen of Chromium (the frame behind the change of the page)
 // web.rate      tasks a second of `cairn run` with one page open, over those without one, in turns; processor of the
 //               server in that time, in percent of that of the run
 import { execFileSync, spawn } from 'child_process';
@@ -50,6 +52,7 @@ const ticksOf = (pid) => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1
 const stat = (pid) => ({
   wakes: Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/^voluntary_ctxt_switches:\s*(\d+)/m)[1]),
   rss: Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/^VmRSS:\s*(\d+)/m)[1]) / 1024,
+  most: Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/^VmHWM:\s*(\d+)/m)[1]) / 1024,
   ticks: ticksOf(pid),
 });
 const open = async (base, cookie, path) => {
@@ -148,7 +151,7 @@ const browser = async () => {
     chromium.kill();
     await new Promise((resolve) => chromium.on('exit', resolve));
   };
-  return { go, scroll, end };
+  return { go, scroll, evaluate, end };
 };
 const browsePages = async (tool, { base, url }, pages) => {
   if (!tool) return;
@@ -165,7 +168,7 @@ const browsePages = async (tool, { base, url }, pages) => {
   }
 };
 // A store of its own for each, so that one does not slow the others down.
-const inStore = async (name, make, pages) => {
+const inStore = async (name, make, pages, memory) => {
   mkdirSync(`${dir}/${name}`);
   process.chdir(`${dir}/${name}`);
   process.env.CAIRN_STORE = `${dir}/${name}/.cairn`;
@@ -173,6 +176,7 @@ const inStore = async (name, make, pages) => {
   const at = await serve();
   at.cookie = await enter(at.url);
   await measurePages(at, pages);
+  if (memory) figure(memory, [stat(at.server.pid).most], 'MiB at most', '<= 30');
   at.server.kill();
   const tool = await browser();
   const again = await serve();
@@ -189,14 +193,40 @@ const measureSizes = async () => {
       [['web.many', '/runs/1'], ['web.many_tasks', '/runs/1/tasks?sort=duration']]);
   if (logMib > 0)
     await inStore('log', () => {
-      writeFileSync('log.yaml', `name: log\ntasks: {a: {run: "yes 'a line of a log, as tasks write them' | head -c ${logMib * 1048576}"}}\n`);
-      run('run', '-q', 'log.yaml');
-    }, [['web.log', '/runs/1/log?task=a'], ['web.log_begin', '/runs/1/log?task=a&from=0']]);
+      writeFileSync('log.yaml', `name: log\ntasks: {a: {run: "seq -f 'line %012.0f of a log, as tasks write them' 1 100000000 2>/dev/null | head -c ${logMib * 1048576}"}}\n`);
+      run('run', '-q', `--output-limit=${logMib}M`, 'log.yaml');
+    }, [['web.log', '/runs/1/log?task=a'], ['web.log_begin', '/runs/1/log?task=a&from=0'],
+      ['web.log_middle', `/runs/1/log?task=a&from=${logMib * 524288}`]], 'web.log.memory');
   if (checkpoints > 0)
     await inStore('session', () => execFileSync(`${build}/bench/sessions`, ['make', '.', String(checkpoints)]),
       [['web.timeline', '/timeline'], ['web.branch', '/timeline?session=1'], ['web.session', '/sessions/1'],
         ['web.compare', `/compare?from=1&to=${checkpoints}`], ['web.files', `/checkpoints/${checkpoints}/files`],
         ['web.versions', '/sessions/1/history?path=f1.c'], ['web.grep', '/sessions/1/grep?pattern=nowhere'], ['web.search', '/search?q=changed']]);
+};
+
+// A frame is drawn behind the change that the page has got, and only then is the clock read.
+const measureShown = async (url, base, next) => {
+  const tool = await browser();
+  if (!tool) return;
+  const again = await serve();
+  await tool.go(again.url);
+  const shown = [];
+  for (let i = 0; i < 2 * rounds; i++) {
+    const child = spawn(cairn, ['run', '-q', '--fresh', 'one.yaml'], { stdio: 'ignore' });
+    const ended = new Promise((resolve) => child.on('exit', resolve));
+    await sleep(100);
+    await tool.go(`${again.base}/runs/${next + i}`);
+    const at = await tool.evaluate(`new Promise((done) => {
+      const look = () => (document.querySelector('.run.completed') ? requestAnimationFrame(() => setTimeout(() => done(Date.now()))) : setTimeout(look, 1));
+      look();
+    })`);
+    await ended;
+    const events = String(run('events', String(next + i), '--json')).trim().split('\n').map((line) => JSON.parse(line));
+    shown.push(at - Date.parse(events.find((event) => event.type === 'run_finished').time));
+  }
+  figure('web.shown', shown, 'ms', '<= 300');
+  again.server.kill();
+  await tool.end();
 };
 
 const measureLive = async () => {
@@ -238,6 +268,8 @@ const measureLive = async () => {
     seen.push(at - Date.parse(events.find((event) => event.type === 'run_finished').time));
   }
   figure('web.seen', seen, 'ms', '<= 300');
+
+  await measureShown(url, base, 2 + 2 * rounds);
 
   // ---- A run beside an open page ----
   const n = many || tasks;

@@ -347,6 +347,9 @@ static int note_same_graph(struct cairn_store *store, struct stored_run *v,
                            uint32_t gen, struct task_lister *l,
                            struct cairn_error *error)
 {
+    if (gen == v->row.gen) /* nothing is noted yet */
+        return store_each_run_attempt(store, v->row.run, gen, false, note_attempt, l,
+                                      error);
     struct task_lister one = {l->n, calloc((size_t)l->n + 1, sizeof *one.newest),
                               l->recovery, l->arena};
     int rc = one.newest ? store_each_run_attempt(store, v->row.run, gen, false,
@@ -748,14 +751,24 @@ static int list_stored(struct value_lister *l, const struct stored_run *run,
     return list_values(l, only, error);
 }
 
+static bool has_results(const struct states *states)
+{
+    for (uint32_t task = 0; states->outputs && task < states->n; task++)
+        if (!digest_is_none(&states->outputs[task]))
+            return true;
+    return false;
+}
+
 static int list_run(struct value_lister *l, uint64_t run, const char *task,
                     struct cairn_error *error)
 {
     struct stored_run stored;
-    int rc = stored_run_open(&stored, l->store, run, true, error);
+    int rc = stored_run_open(&stored, l->store, run, false, error);
     if (rc)
         return rc;
-    rc = list_stored(l, &stored, task, error);
+    if (task || has_results(&stored.recovery.states))
+        rc = stored_run_load_graph(&stored, l->store, error)
+                 ?: list_stored(l, &stored, task, error);
     stored_run_release(&stored);
     return rc;
 }

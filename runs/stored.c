@@ -206,6 +206,15 @@ int generation_find_task(struct cairn_store *store, const struct run_row *row,
 
 /* ---- A run with its states ---- */
 
+int stored_run_load_graph(struct stored_run *stored, struct cairn_store *store,
+                          struct cairn_error *error)
+{
+    int rc = states_graph_load(store, stored->row.run, &stored->recovery.graph,
+                               &stored->definition, &stored->graph, error);
+    stored->loaded = !rc;
+    return rc;
+}
+
 int stored_run_open(struct stored_run *stored, struct cairn_store *store, uint64_t run,
                     bool graph, struct cairn_error *error)
 {
@@ -224,12 +233,9 @@ int stored_run_open(struct stored_run *stored, struct cairn_store *store, uint64
     }
     if (rc == CAIRN_ENOTFOUND && s.row.run)
         rc = run_no_checkpoint(s.row.run, error);
-    if (!rc && graph) {
-        rc = states_graph_load(store, s.row.run, &s.recovery.graph, &s.definition,
-                               &s.graph, error);
-        s.loaded = !rc;
-        s.graph.definition = &stored->definition; /* where it moves to below */
-    }
+    if (!rc && graph)
+        rc = stored_run_load_graph(&s, store, error);
+    s.graph.definition = &stored->definition; /* where it moves to below */
     store_end_read(store);
     sha256_free(sha);
     if (rc)

@@ -98,6 +98,9 @@ struct stored_run {
  */
 int stored_run_open(struct stored_run *stored, struct cairn_store *store, uint64_t run,
                     bool graph, struct cairn_error *error);
+/* What was opened without it. */
+int stored_run_load_graph(struct stored_run *stored, struct cairn_store *store,
+                          struct cairn_error *error);
 void stored_run_release(struct stored_run *stored);
 
 /* ---- Runs inside others (parents.c) ---- */

@@ -57,7 +57,11 @@ static void find_nodes(struct page_view *view)
     struct cairn_node_info info = {0};
     for (size_t i = 0; i < view->n; i++) {
         struct view_task *task = &view->tasks[i];
-        task->node = cairn_workflow_find(view->workflow, task->info.id);
+        /* Mostly the workflow is what the run has recorded: no name is searched for. */
+        task->node = task->info.node;
+        if (cairn_workflow_node(view->workflow, task->node, &info) != 0 ||
+            strcmp(info.id, task->info.id) != 0)
+            task->node = cairn_workflow_find(view->workflow, task->info.id);
         if (cairn_workflow_node(view->workflow, task->node, &info) == 0)
             task->group = info.group;
         else

@@ -275,7 +275,7 @@ static void print_gap(struct output_stream *stream, uint64_t gap, bool damaged)
                                              : "stderr";
     format_bytes(size, gap);
     snprintf(text, sizeof text,
-             damaged ? "%s of %s cannot be read here: they are damaged in the store"
+             damaged ? "%s of %s cannot be read here: damaged in the store"
                      : "%s of %s are missing here: see --output-limit of `cairn run`",
              size, what);
     if (!stream->to_stderr)
