@@ -432,8 +432,10 @@ int sheet_named(struct definition *d, const struct task_def *def, uint32_t excep
         for (uint32_t i = 0; i < found; i++)
             if (!kept || !str_equal(out[kept - 1], out[i]))
                 out[kept++] = out[i];
+        for (uint32_t i = 0; i < kept; i++) /* they are parts of texts */
+            out[i] = arena_str(&d->arena, out[i]);
     }
-    if (!out || all.names.failed)
+    if (d->arena.failed || all.names.failed)
         rc = CAIRN_ENOMEM;
     *names = out;
     *n = kept;

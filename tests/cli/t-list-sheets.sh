@@ -37,6 +37,8 @@ END
 exits 0 cairn plan w.yaml
 matches '^run   each\[part=…\] *as many as split gives' 'it is sure that there will be some'
 matches '^may   named\[part_no=…\]' 'a condition over a column decides'
+exits 0 cairn explain 'named[part_no=…]' w.yaml --json
+says '"foreach":{"part_no":"…","file_name":"…","mode":"…"}' 'the columns that are named, without values'
 exits 0 cairn run w.yaml -j 4
 is "$(ran)" '1=fa 2=fb a:1 b:2 c:3 ea eb ec ' 'rows are members, and columns their values'
 is "$(cat joined)" '1 2 3 ' 'in the order of the sheet'
