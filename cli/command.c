@@ -428,6 +428,9 @@ static const struct {
      {"force f all a prune", "without options it deletes all that no run refers "
                              "to, and does not ask: leave this out"}},
     {"gc", {"keep keep-last", "did you mean --keep-runs?"}},
+    {"gc",
+     {"keep-storage max-size max-cache-size size keep-size size-budget",
+      "did you mean --keep-outputs?"}},
     {"checkpoint prune", {"older-than", "did you mean --keep-days?"}},
     {"checkpoint create",
      {"m message", "write it without the option: cairn checkpoint create MESSAGE"}},

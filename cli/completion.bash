@@ -98,7 +98,7 @@ _cairn_options()
     'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort --contextd ;;
     doctor) printf '%s\n' --repair ;;
     clean) printf '%s\n' --stale --dry-run --yes --param --run --from --fresh ;;
-    gc) printf '%s\n' --keep-runs --older-than --any-params --forget-lost --dry-run ;;
+    gc) printf '%s\n' --keep-runs --older-than --any-params --keep-outputs --forget-lost --dry-run ;;
     stats) printf '%s\n' --prometheus ;;
     search) printf '%s\n' --in --tag --since --until --project --hits --rebuild --contextd ;;
     'checkpoint show') printf '%s\n' --tasks --all ;;
@@ -234,7 +234,7 @@ _cairn_values()
         ;;
     --store | --key | --param | --jobs | -j | --output-limit | --keep | --interval | --workflow | \
         --limit | --offset | --attempt | --bytes | --secrets-fd | --head | --lease | --wait | --exec | --holder | --by | --token | \
-        --message | --keep-runs | --older-than | --after | --prior | --tag | --reason | --statement | --text | \
+        --message | --keep-runs | --older-than | --keep-outputs | --after | --prior | --tag | --reason | --statement | --text | \
         --summary | --description | --context | --tokens | --threshold | \
         --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq | --model | \
         --tokens-in | --tokens-out | --last | --newest | --paths | --unified | -U | --time-limit | --since | --until | --project | --hits | -k) : ;;

@@ -215,6 +215,11 @@ static const struct option option_table[OPT_NONE] = {
                            "params"),
     [OPT_FORGET_LOST] = FLAG(
         "forget-lost", "also delete content that stays because of what a repair lost"),
+    [OPT_KEEP_OUTPUTS] = {"keep-outputs", 0, OPTION_SIZE, "SIZE",
+                          "delete copies of outputs (`reuse: {keep}`), those last used "
+                          "the longest ago first, until the others take no more, such "
+                          "as 10G",
+                          1, INT64_MAX, 0},
     [OPT_OLDER_THAN] = {"older-than", 0, OPTION_TIME, "TIME",
                         "delete only runs that ended longer ago, such as 12h or 30d", 1,
                         OPTION_TIME_LIMIT, 0},

@@ -90,6 +90,7 @@ enum option_id {
     OPT_KEEP_RUNS,
     OPT_ANY_PARAMS,
     OPT_FORGET_LOST,
+    OPT_KEEP_OUTPUTS,
     OPT_OLDER_THAN,
     OPT_SESSION, /* from here on: debugging sessions */
     OPT_NO_SWITCH,

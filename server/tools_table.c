@@ -1189,12 +1189,15 @@ static const struct tool tools[] = {
               "true only says what would go.",
      .set = TOOLSET_STORE,
      .hints = HINT_DESTRUCTIVE | HINT_IDEMPOTENT,
-     CALLS("gc --keep-runs={keep_runs} --older-than={older_than} --dry-run!{confirm}"),
+     CALLS("gc --keep-runs={keep_runs} --older-than={older_than} "
+           "--keep-outputs={keep_outputs} --dry-run!{confirm}"),
      PROPERTIES(
          WHOLE("keep_runs", 1, 1e9,
                "Delete ended runs except the newest so many of each "
                "workflow"),
          TEXT("older_than", "Delete only runs that ended longer ago, such as 30d"),
+         TEXT("keep_outputs", "Delete copies of outputs (reuse: {keep}), the oldest "
+                              "first, until the others take no more, such as 10G"),
          CONFIRM, DIRECTORY),
      .shape = "dry_run:b runs:i kept_runs:i sessions:i objects:i freed_bytes:i"},
     {.name = "checkpoint_prune",

@@ -101,6 +101,20 @@ int store_get_files(struct cairn_store *store, struct files_row *row,
     return rc <= 0 ? rc : parse_files(store, str_of(text), false, row, error);
 }
 
+int store_drop_files(struct cairn_store *store, const struct files_row *row,
+                     struct cairn_error *error)
+{
+    char setting[SETTING_BYTES], text[TEXT_BYTES];
+    struct files_row found = *row;
+    setting_of(row, setting);
+    int rc = store_setting(store, setting, text, sizeof text, error);
+    if (rc > 0)
+        rc = parse_files(store, str_of(text), true, &found, error);
+    if (rc <= 0 || !digest_equal(&found.files, &row->files))
+        return rc < 0 ? rc : 0;
+    return store_drop_setting(store, setting, error) ?: 1;
+}
+
 /* ---- All of them ---- */
 
 /* Run and id from a key behind the kind and its dot; false: it is none of ours. */

@@ -42,6 +42,10 @@ struct files_search {
      * looked at; else what does not hold is passed over. */
     bool all;
 };
+/* Removes the row unless it names other files by now. 1: it is gone, 0: it stays, or was
+ * gone. Needs a write transaction. */
+int store_drop_files(struct cairn_store *store, const struct files_row *row,
+                     struct cairn_error *error);
 /* By the bytes of their runs' numbers and their ids. */
 int store_each_files(struct cairn_store *store, const struct files_search *search,
                      struct cairn_error *error);

@@ -16,6 +16,7 @@
  * next collection. */
 #include "checkpoint/gc/gc.h"
 
+#include "checkpoint/gc/outputs_budget.h"
 #include "checkpoint/nodes/nodes.h"
 #include "checkpoint/tombstones_int.h"
 
@@ -61,8 +62,9 @@ struct gc {
     uint64_t held;   /* objects up to this one stay, named or not; 0: none */
     uint64_t *marks; /* hash set of the first 8 bytes of digests; 0: empty */
     size_t n_marks, mark_room;
-    struct node_set nodes; /* that were followed */
-    bool node_failed;      /* one cannot be followed: `error` says why */
+    struct node_set nodes;         /* that were followed */
+    bool node_failed;              /* one cannot be followed: `error` says why */
+    struct outputs_budget outputs; /* what goes of the copies of outputs */
     bool dry_run;
     int64_t now_ns; /* what is to be kept until then has had its time */
     bool in_slice;  /* between gc_begin_slice and gc_end_slice */
@@ -608,6 +610,41 @@ static int drop_expired(struct gc *gc)
                ?: drop_expired_of(gc, FILES_KEPT, &gc->result.expired_outputs);
 }
 
+/* Those that go anyway do not count; they are there still in a dry run. */
+static bool goes_anyway(void *context, const struct files_row *row)
+{
+    const struct gc *gc = context;
+    return gc_is_chosen(gc, row->run) || (row->until_ns && row->until_ns <= gc->now_ns);
+}
+
+/* Copies of outputs beyond keep_outputs. A run that is about to put them back runs the
+ * task instead. */
+static int drop_outputs_over(struct gc *gc)
+{
+    struct outputs_budget *budget = &gc->outputs;
+    if (!gc->options->keep_outputs)
+        return 0;
+    *budget = (struct outputs_budget){.most = gc->options->keep_outputs,
+                                      .passes = goes_anyway,
+                                      .context = gc,
+                                      .arena = ARENA_INIT};
+    int rc = outputs_budget_find(budget, gc->store, gc->error);
+    for (size_t i = 0; i < budget->n_over && !rc && !gc->dry_run;) {
+        uint64_t dropped = 0;
+        rc = gc_begin_slice(gc);
+        if (rc)
+            break;
+        while (i < budget->n_over && !rc && !gc_slice_full(gc)) {
+            rc = store_drop_files(gc->store, &budget->over[i++], gc->error);
+            dropped += rc > 0;
+            rc = rc > 0 ? 0 : rc;
+        }
+        rc = gc_end_slice(gc, rc);
+        gc->result.dropped_outputs += rc ? 0 : dropped;
+    }
+    return rc;
+}
+
 static int delete_leftovers(struct gc *gc)
 {
     struct seq_set runs = {0};
@@ -635,9 +672,9 @@ static int gc_remove_runs(struct gc *gc)
     }
     assert(removed <= gc->n_chosen);
     gc->n_chosen = removed;
-    if (rc || gc->dry_run)
-        return rc;
-    return delete_leftovers(gc) ?: drop_expired(gc);
+    if (!rc && !gc->dry_run)
+        rc = delete_leftovers(gc) ?: drop_expired(gc);
+    return rc ?: drop_outputs_over(gc);
 }
 
 /* Deleting content that nothing refers to; storage/rows_gc.c says why this is safe. A
@@ -887,6 +924,11 @@ static int mark_files(void *context, const struct files_row *row)
             gc->result.expired_outputs++;
         else
             gc->result.expired_artifacts++;
+        return 0;
+    }
+    if (gc->dry_run && row->kind == FILES_KEPT &&
+        outputs_budget_drops(&gc->outputs, row)) {
+        gc->result.dropped_outputs++;
         return 0;
     }
     return mark_root(gc, &row->files, true);
@@ -1177,6 +1219,7 @@ int checkpoint_gc(struct cairn_store *store, const struct payload_kinds *kinds,
     sha256_free(gc.sha);
     free(gc.chosen);
     free(gc.marks);
+    outputs_budget_release(&gc.outputs);
     node_set_release(&gc.nodes);
     if (result)
         *result = gc.result;

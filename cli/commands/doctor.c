@@ -444,6 +444,11 @@ static int report_collected(const struct cairn_gc_result *result,
                 dry_run ? "would remove" : "removed",
                 (unsigned long long)result->expired_outputs,
                 plural(result->expired_outputs));
+        if (result->dropped_outputs > 0)
+            out("%s the copies of the outputs of %llu task%s, beyond --keep-outputs\n",
+                dry_run ? "would remove" : "removed",
+                (unsigned long long)result->dropped_outputs,
+                plural(result->dropped_outputs));
         print_counts(result, dry_run);
         out_flush();
         print_stays(result, options->any_params);
@@ -464,6 +469,7 @@ static int report_collected(const struct cairn_gc_result *result,
     doc_count(&doc, "attempts", result->attempts);
     doc_count(&doc, "expired_artifacts", result->expired_artifacts);
     doc_count(&doc, "expired_outputs", result->expired_outputs);
+    doc_count(&doc, "dropped_outputs", result->dropped_outputs);
     doc_count(&doc, "objects", result->objects);
     doc_count(&doc, "kept_objects", result->kept_objects);
     doc_count(&doc, "freed_bytes", result->freed_bytes);
@@ -482,6 +488,7 @@ int command_gc(struct settings *settings)
         .older_than_ms = (int64_t)settings->number[OPT_OLDER_THAN],
         .dry_run = settings->given[OPT_DRY_RUN],
         .any_params = settings->given[OPT_ANY_PARAMS],
+        .keep_outputs = settings->number[OPT_KEEP_OUTPUTS],
         .forget_lost = settings->given[OPT_FORGET_LOST],
     };
     struct cairn_gc_result result = {0};

@@ -92,6 +92,10 @@ struct cairn_gc_options {
     bool
         forget_lost; /* content is deleted that stayed because of a repair: held_objects
                       */
+    uint64_t
+        keep_outputs; /* 0: no limit; bytes that copies of outputs (`reuse: {keep}`)
+                              may take together in the store, each content once: those
+                              whose last run is the oldest go first */
 };
 
 struct cairn_gc_result {
@@ -110,6 +114,7 @@ struct cairn_gc_result {
     uint64_t newest_runs; /* that stay only since each is the newest with its params */
     uint64_t expired_artifacts; /* tasks whose artifacts were kept for their time */
     uint64_t expired_outputs;   /* ... copies of whose outputs were (`reuse: {keep}`) */
+    uint64_t dropped_outputs;   /* ... that went because of keep_outputs */
 };
 
 /* Works beside live runs, in many short transactions, and may be interrupted at any

@@ -144,6 +144,37 @@ run cairn plan k.yaml
 matches '^run +a +run [0-9]+ did it with other artifacts$'
 echo 1 >in
 
+# ---- A budget: what was used last stays ----
+mkdir budget
+cat >budget.yaml <<'END'
+name: budget
+tasks:
+  old: {run: 'echo old >>ran.log; head -c 100000 /dev/urandom >old', outputs: old, cwd: budget, reuse: {keep: 1h}}
+  new: {run: 'echo new >>ran.log; head -c 100000 /dev/urandom >new', outputs: new, cwd: budget, reuse: {keep: 1h}}
+END
+export CAIRN_STORE="$PWD/budget/.cairn"
+exits 0 cairn run budget.yaml
+exits 0 cairn run budget.yaml --fresh --no-reuse
+exits 0 cairn gc --keep-outputs 1M --json
+is "$(json_get .dropped_outputs)" 0 'nothing goes that fits'
+exits 0 cairn gc --keep-outputs 250K --dry-run --json
+is "$(json_get .dropped_outputs)" 2 'those of the older run would go'
+ok 'and so much be free' [ "$(json_get .freed_bytes)" -gt 199000 ]
+exits 0 cairn gc --keep-outputs 250K
+says 'removed the copies of the outputs of 2 tasks, beyond --keep-outputs'
+exits 0 cairn gc --keep-outputs 250K --json
+is "$(json_get .dropped_outputs) $(json_get .freed_bytes)" '0 0' 'all at once'
+rm budget/old budget/new budget/ran.log
+exits 0 cairn run budget.yaml --fresh
+ok 'the newest are put back' [ ! -e budget/ran.log ]
+exits 0 cairn gc --keep-outputs 150K
+rm budget/old budget/new
+exits 0 cairn run budget.yaml --fresh
+is "$(wc -l <budget/ran.log)" 1 'there is room for one'
+exits 2 cairn gc --keep-outputs lots
+exits 0 cairn checkpoint verify
+unset CAIRN_STORE
+
 # ---- Damage: never a wrong file ----
 cat >p.yaml <<'END'
 name: p
