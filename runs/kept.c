@@ -349,7 +349,7 @@ static int write_all(struct putting *p, const struct digest *snapshot)
     if (rc)
         return rc;
     rc = restore_open(&r, p->store, p->path.data, NULL, &head.root, NULL, p->error);
-    r.scratch = true;
+    r.scratch = r.direct = true;
     r.threads = PUT_THREADS_MOST;
     r.like = p->files->root.ptr;
     r.stop = p->stop;

@@ -340,8 +340,9 @@ static int open_stage(struct restore *r)
 {
     struct stat root, store = {.st_uid = geteuid()}, stage;
     const char *dir = cairn_store_path(r->store);
-    bool near = r->fd < 0 || (fstat(r->fd, &root) == 0 && stat(dir, &store) == 0 &&
-                              root.st_dev == store.st_dev);
+    bool near = !r->scratch &&
+                (r->fd < 0 || (fstat(r->fd, &root) == 0 && stat(dir, &store) == 0 &&
+                               root.st_dev == store.st_dev));
     if (near)
         buf_format(&r->stage_path, "%s/%s", dir, r->stage_name);
     else
@@ -580,7 +581,7 @@ int restore_prepare(struct restore *r, bool again)
     place_forget(r); /* what is missing will be made */
     if (rc || !r->n)
         return rc;
-    rc = r->scratch ? make_directories(r) : open_stage(r) ?: old_dispose_all(r, again);
+    rc = r->direct ? make_directories(r) : open_stage(r) ?: old_dispose_all(r, again);
     return rc ?: restore_stage_all(r);
 }
 
@@ -794,7 +795,7 @@ static int apply_all(struct restore *r)
     for (size_t i = r->n; i > 0 && !rc; i--)
         rc = remove_old(r, i - 1);
     place_forget(r);
-    for (size_t i = 0; i < r->n && !rc && !r->scratch; i++)
+    for (size_t i = 0; i < r->n && !rc && !r->direct; i++)
         rc = put_new(r, i);
     for (size_t i = r->n; i > 0 && !rc; i--)
         rc = finish_directory(r, &r->changes[i - 1]);

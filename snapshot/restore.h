@@ -62,10 +62,12 @@ struct restore {
     const char *like; /* a directory whose files are cloned where they have the content
                          that is to come (restore.c), or NULL; of the caller */
     int like_fd;      /* -1: not open */
-    bool scratch;     /* the directory is one that is thrown away, also if something
-                         fails: files are written in their places, and nothing is
-                         synced but files whose size could come to the disk before
-                         their content; of the caller */
+    bool scratch;     /* the directory is one that is thrown away: files are staged in
+                         it, and nothing is synced; of the caller */
+    bool direct;      /* `scratch`, and it is empty, nobody else's, and thrown away if
+                         anything fails: files are written in their places. Synced are
+                         those whose size could come to the disk before their content;
+                         of the caller */
     unsigned threads; /* that may write files, each with a handle of the store of its
                          own, where there is enough to do; 0 is 1; of the caller */
     bool replaces;    /* a file or link that is in the way goes; of the caller */

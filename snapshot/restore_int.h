@@ -63,7 +63,7 @@ int place_move(int from, const char *name, int to, const char *new_name);
 /* The staged name of a change. */
 const char *restore_staged_name(char out[24], size_t change);
 struct timespec restore_time(int64_t ns);
-/* Writes what is `staged`: in the stage, or where `scratch` in its place. */
+/* Writes what is `staged`: in the stage, or where `direct` in its place. */
 int restore_stage_all(struct restore *restore);
 /* Nothing is cloned any more. */
 void restore_forget_like(struct restore *restore);

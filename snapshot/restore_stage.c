@@ -158,7 +158,7 @@ struct stager {
 static int write_error(struct restore *r, int sys)
 {
     return error_sys(r->error, sys, "writing in %s",
-                     r->scratch ? r->root : r->stage_path.data);
+                     r->direct ? r->root : r->stage_path.data);
 }
 
 static bool is_stopped(const struct restore *r)
@@ -169,7 +169,7 @@ static bool is_stopped(const struct restore *r)
 static int tell_stopped(struct restore *r)
 {
     return error_set(r->error, CAIRN_ESTOPPED, "stopped while writing in %s",
-                     r->scratch ? r->root : r->stage_path.data);
+                     r->direct ? r->root : r->stage_path.data);
 }
 
 /* ---- A file ---- */
@@ -331,7 +331,7 @@ static int write_file(struct stager *s, struct str path, int fd,
     bool parts;
     int rc = write_content(s, path, fd, entry, &parts);
     int sys = rc ? 0 : set_attributes(fd, entry);
-    if (!rc && !sys && parts && s->restore.scratch && fsync(fd) != 0)
+    if (!rc && !sys && parts && s->restore.direct && fsync(fd) != 0)
         sys = errno;
     if (close(fd) != 0 && !sys)
         sys = errno;
@@ -401,7 +401,7 @@ static int stage_change(struct stager *s, size_t i)
     char name[24];
     if (is_stopped(&s->restore))
         return tell_stopped(&s->restore);
-    if (s->restore.scratch)
+    if (s->restore.direct)
         return place_change(s, change);
     restore_staged_name(name, i);
     return change->after.kind == TREE_LINK
