@@ -3,7 +3,11 @@
 
 #include "graph/fingerprint.h"
 #include "graph/match.h"
+#include "graph/task_fields.h"
+#include "graph/text_expand.h"
 #include "storage/rows_attempt.h"
+
+#include "base/utf8.h"
 
 #include <stdlib.h>
 
@@ -85,22 +89,20 @@ static int look(struct reuse *r, uint32_t task, bool same_key, uint8_t *evidence
                : rc;
 }
 
-/* Compares files and secrets as if the task had completed so. 1: something is said. */
-static int describe_evidence(struct nearest *n, struct reuse *r, uint32_t task,
-                             uint32_t then, const struct reused *found, struct buf *out,
-                             struct cairn_error *error)
+/* Compares files and secrets as if the task had completed with that result. 1: something
+ * is said. */
+static int describe_evidence(struct reuse *r, uint32_t task,
+                             const struct digest *result, bool same_key,
+                             struct buf *out, struct cairn_error *error)
 {
-    const struct states *states = n->lookup.states;
-    struct reused as_then = {.row = {.attempt = 1}};
+    const struct reused as_then = {.row = {.attempt = 1, .result = *result}};
     struct buf which = BUF_INIT;
     struct cairn_error why = {0};
     uint8_t evidence = EVIDENCE_GOOD;
-    if (states->outputs)
-        as_then.row.result = states->outputs[then];
     int rc = reuse_take(r, task, &as_then, error);
     if (rc)
         return rc;
-    rc = look(r, task, found->row.run, &evidence, &which, &why);
+    rc = look(r, task, same_key, &evidence, &which, &why);
     const char *text = rc ? NULL : difference(evidence);
     bool output = evidence == OUTPUT_MISSING || evidence == OUTPUT_DIFFERS;
     if (text)
@@ -117,21 +119,36 @@ static int describe_evidence(struct nearest *n, struct reuse *r, uint32_t task,
 }
 
 /* 1: something is said. */
-static int describe_artifacts(struct nearest *n, struct reuse *r, uint32_t task,
-                              uint32_t then, const struct reused *found,
-                              struct buf *out, struct cairn_error *error)
+static int describe_artifacts(const struct nearest *n, const struct reuse *r,
+                              uint32_t task, uint32_t then, struct buf *out)
 {
     const struct task_def *now = graph_def(r->graph, task);
     const struct task_def *was = graph_def(&n->then.graph, then);
     bool same = now->n_artifacts == was->n_artifacts;
     for (uint32_t i = 0; i < now->n_artifacts && same; i++)
         same = str_equal(now->artifacts[i], was->artifacts[i]);
-    int there = same && found->row.run ? reuse_has_artifacts(r, task, found, error) : 1;
     if (!same)
         buf_text(out, "did it with other artifacts");
-    else if (!there)
+    return !same;
+}
+
+/* An attempt was given all of the same: what it has left is not what there is. 1:
+ * something is said. */
+static int describe_left(struct reuse *r, uint32_t task, const struct reused *found,
+                         struct buf *out, struct cairn_error *error)
+{
+    size_t before = out->size;
+    buf_format(out, "run %llu ", (unsigned long long)found->row.run);
+    int there = reuse_has_artifacts(r, task, found, error);
+    if (there < 0)
+        return there;
+    if (!there)
         buf_text(out, "did it, but its artifacts are not kept any more");
-    return there < 0 ? there : !same || !there;
+    int said =
+        !there ? 1 : describe_evidence(r, task, &found->row.result, true, out, error);
+    if (!said && !out->failed)
+        out->size = before;
+    return said;
 }
 
 static bool same_content(const struct result *a, const struct result *b)
@@ -169,8 +186,64 @@ static int describe_need(struct nearest *n, struct reuse *r, uint32_t need,
     return 1;
 }
 
+/* As it is written: values may be secret, or long. */
+static void name_text(const struct task_field *field, struct str text, struct buf *out)
+{
+    enum { SHOWN = 120 };
+    struct str shown = {text.ptr, utf8_fit(text, SHOWN)};
+    const char *name = field->name ? field->name : "its command";
+    buf_format(out, "did it with another value in %s: %.*s%s", name, (int)shown.len,
+               shown.ptr, shown.len < text.len ? "..." : "");
+}
+
+/* 1: the text has another value now than it had; 0: the same, or one is not known. */
+static int text_differs(const struct scope *now, const struct scope *then,
+                        struct str text, struct str before)
+{
+    struct buf a = BUF_INIT, b = BUF_INIT;
+    struct cairn_error unknown = {0};
+    bool differs = str_equal(text, before) && !text_expand(now, text, &a, &unknown) &&
+                   !text_expand(then, before, &b, &unknown) && !a.failed && !b.failed &&
+                   !str_equal(buf_view(&a), buf_view(&b));
+    buf_release(&a);
+    buf_release(&b);
+    return differs;
+}
+
+/* 1: something is said of the values in its texts, which the fingerprints do not have,
+ * or of where it ran. */
+static int describe_texts(struct nearest *n, struct reuse *r, uint32_t task,
+                          uint32_t then, struct buf *out)
+{
+    struct asker asker = {.lookup = r->evidence.lookup, .task = task, .attempt = 1};
+    struct asker before = {.lookup = &n->lookup,
+                           .task = then,
+                           .attempt = n->lookup.states->attempts[then]};
+    struct scope scope = lookup_scope(&asker), was = lookup_scope(&before);
+    struct str root = n->then.graph.definition->root;
+    n->lookup.run = n->run;
+    if (!str_equal(root, r->graph->definition->root)) {
+        buf_format(out, "did it in another directory, %.*s", (int)utf8_fit(root, 400),
+                   root.ptr);
+        return 1;
+    }
+    for (const struct task_field *const *field = reference_fields; *field; field++) {
+        uint32_t texts = reference_texts(*field, scope.def);
+        if (texts != reference_texts(*field, was.def))
+            continue;
+        for (uint32_t i = 0; i < texts; i++) {
+            struct str text = reference_text(*field, scope.def, i);
+            if (!text_differs(&scope, &was, text, reference_text(*field, was.def, i)))
+                continue;
+            name_text(*field, text, out);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void describe_needs(struct nearest *n, struct reuse *r, uint32_t task,
-                           struct buf *out)
+                           uint32_t then, struct buf *out)
 {
     enum { LOOKED_AT = 1000 };
     const struct graph *g = r->graph;
@@ -188,7 +261,7 @@ static void describe_needs(struct nearest *n, struct reuse *r, uint32_t task,
              !said && m < g->need_start[need + 1] && looked++ < LOOKED_AT; m++)
             said = describe_need(n, r, g->needs[m], out);
     }
-    if (!said)
+    if (!said && !describe_texts(n, r, task, then, out))
         buf_text(out, "did it, but was given something else");
 }
 
@@ -214,8 +287,7 @@ static bool was_by_fallback(const struct nearest *n, struct cairn_store *store,
 }
 
 static int describe_result(struct nearest *n, struct reuse *r, uint32_t task,
-                           uint32_t then, const struct reused *found, struct buf *out,
-                           struct cairn_error *error)
+                           uint32_t then, struct buf *out, struct cairn_error *error)
 {
     const struct result *result;
     if (lookup_result(&n->lookup, then, &result, NULL)) {
@@ -226,10 +298,14 @@ static int describe_result(struct nearest *n, struct reuse *r, uint32_t task,
         buf_text(out, "did it, but it left neither outputs nor values");
         return 0;
     }
-    int rc = describe_artifacts(n, r, task, then, found, out, error)
-                 ?: describe_evidence(n, r, task, then, found, out, error);
+    const struct digest none = {{0}};
+    const struct states *states = n->lookup.states;
+    int rc = describe_artifacts(n, r, task, then, out)
+                 ?: describe_evidence(r, task,
+                                      states->outputs ? &states->outputs[then] : &none,
+                                      false, out, error);
     if (!rc)
-        describe_needs(n, r, task, out);
+        describe_needs(n, r, task, then, out);
     return rc < 0 ? rc : 0;
 }
 
@@ -237,9 +313,11 @@ int nearest_describe(struct nearest *n, struct reuse *r, uint32_t task,
                      const struct reused *found, struct buf *out,
                      struct cairn_error *error)
 {
-    int rc = n->tried ? 0 : load(n, r->store, error);
+    int rc = found->row.run ? describe_left(r, task, found, out, error) : 0;
+    if (!rc && !n->tried)
+        rc = load(n, r->store, error);
     if (rc || !n->loaded)
-        return rc;
+        return rc > 0 ? buf_check(out, error) : rc;
     uint32_t then = map_task(r->graph, task, &n->then.graph);
     if (then == NODE_NONE)
         return 0;
@@ -251,6 +329,6 @@ int nearest_describe(struct nearest *n, struct reuse *r, uint32_t task,
     else if (was_by_fallback(n, r->store, then))
         buf_text(out, "did it by its fallback");
     else
-        rc = describe_result(n, r, task, then, found, out, error);
+        rc = describe_result(n, r, task, then, out, error);
     return rc ? rc : buf_check(out, error);
 }

@@ -276,6 +276,7 @@ static void take_stored(struct engine *e, struct ending *ending, struct storing 
         return;
     }
     ending->row.outcome = CAIRN_FAILED;
+    ending->row.flags &= (uint16_t)~ATTEMPT_CHECK; /* it is not what it failed by */
     buf_format(&ending->text, "%sit ended well, but its artifacts are not stored: %s",
                ending->text.size ? "; " : "", why->text);
 }

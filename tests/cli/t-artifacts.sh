@@ -205,6 +205,15 @@ says 'the artifacts of gate, which failed, are not stored' 'what cannot be store
 exits 0 cairn artifact get "$(newest)" -o when
 is "$(cat when/any.log)" 2 'of the newest try'
 
+cat >unstored.yaml <<'EOF'
+name: unstored
+tasks:
+  a: {run: 'mkdir -p u/.git; echo 1 >u/.git/x', artifacts: u/.git/x, check: 'true'}
+EOF
+exits 1 cairn run unstored.yaml
+run cairn explain a
+matches 'attempt 1  failed  .*it ended well, but its artifacts are not stored: ' 'its check, which has passed, is not what it failed by'
+
 # ---- Much at once holds nothing up, nor does a collection that goes on ----
 cat >big.yaml <<'EOF'
 name: big

@@ -110,10 +110,18 @@ sleep 1.2
 rm ta tb
 run cairn plan t.yaml
 matches '^run +a +run [0-9]+ did it, but its output ta is missing, and no copy of it is kept any more$'
+exits 0 cairn run t.yaml --fresh --no-reuse
+sed -i 's/echo 1 >ta/echo 2 >ta/' t.yaml
+exits 0 cairn run t.yaml --fresh
+sed -i 's/echo 2 >ta/echo 1 >ta/' t.yaml
+ran >/dev/null
+sleep 1.2
+run cairn plan t.yaml
+matches '^run +a +run [0-9]+ did it, but its output ta is another one by now, and no copy of it is kept any more$' 'also where the newest run did something else'
 exits 0 cairn gc --dry-run --json
-is "$(json_get .expired_outputs)" 1 'a dry run of gc counts what is over'
+is "$(json_get .expired_outputs)" 3 'a dry run of gc counts what is over'
 exits 0 cairn gc --json
-is "$(json_get .expired_outputs)" 1 'gc lets it go'
+is "$(json_get .expired_outputs)" 3 'gc lets it go'
 exits 0 cairn run t.yaml --fresh
 is "$(ran)" 'a ' 'what is over runs, the other is put back'
 exits 0 cairn gc --keep-runs 1 --any-params

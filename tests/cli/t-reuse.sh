@@ -137,7 +137,7 @@ END
 exits 0 cairn run given.yaml
 ran >/dev/null
 run cairn plan given.yaml
-matches '^run +number +run [0-9]+ did it, but was given something else$'
+matches '^run +number +run [0-9]+ did it with another value in its command: [$][{][{] run.id [}][}]$' 'which value it was is said'
 run cairn plan given.yaml
 matches '^may +build ' 'what needs something that runs may turn out to be done'
 exits 0 cairn run given.yaml
