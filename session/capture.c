@@ -123,7 +123,37 @@ static int read_present(struct capturing *c)
         ref->last = c->live->numbers[kind];
         c->now.n++;
     }
-    return rc ?: read_messages(c);
+    return rc;
+}
+
+/* Where the items are known to be those of the last checkpoint, they need not be read to
+ * see that nothing has changed: most questions of agents' hooks end here. */
+static int look_at_items(struct capturing *c, const struct capture *capture,
+                         bool *known)
+{
+    struct live *live = c->live;
+    *known = false;
+    int rc = capture->always || !c->last_at.ref.seq
+                 ? 0
+                 : store_is_captured(live->store, live->row.session, c->last_at.ref.seq,
+                                     known, c->error);
+    if (rc || !*known)
+        return rc ?: read_present(c);
+    for (uint32_t i = 0; i < c->last.n; i++)
+        if (c->last.list[i].kind < ITEM_KINDS_END)
+            c->now.list[c->now.n++] = c->last.list[i];
+    return 0;
+}
+
+/* There will be a checkpoint: the first n sections are those of items. */
+static int read_known_items(struct capturing *c, uint32_t n)
+{
+    struct sections known = c->now;
+    c->now.n = 0;
+    int rc = read_present(c);
+    for (uint32_t i = n; i < known.n; i++)
+        c->now.list[c->now.n++] = known.list[i];
+    return rc;
 }
 
 /* No section and an empty one are the same state; environment and context are not
@@ -337,6 +367,9 @@ static int store_capture(struct capturing *c, const struct capture *capture,
              ?: sections_append(&c->head, &c->now, live->now.utc_ns, ref, c->error);
     if (rc)
         return rc;
+    rc = store_note_captured(live->store, live->row.session, ref->seq, c->error);
+    if (rc)
+        return rc;
     struct log_entry entry = {.verb = VERB_CHECKPOINT,
                               .number = ref->seq,
                               .after = str_of(trigger_name(capture->trigger))};
@@ -386,7 +419,10 @@ static int decide(struct capturing *c, const struct capture *capture,
     captured->answer = trigger_decide(&settings, &raised);
     if (captured->answer != TRIGGER_MAKES)
         return 0;
-    rc = read_present(c) ?: read_files(c);
+    bool known;
+    rc = look_at_items(c, capture, &known);
+    uint32_t items = c->now.n;
+    rc = rc ?: read_messages(c) ?: read_files(c);
     raised.unchanged =
         capture->trigger == TRIGGER_FILES_SETTLED
             ? same_files(c)
@@ -394,7 +430,9 @@ static int decide(struct capturing *c, const struct capture *capture,
     captured->answer = trigger_decide(&settings, &raised);
     if (!rc && captured->answer == TRIGGER_UNCHANGED)
         note_files(c, &captured->ref);
-    return rc;
+    return rc || !known || captured->answer != TRIGGER_MAKES
+               ? rc
+               : read_known_items(c, items);
 }
 
 static int capture_with(struct capturing *c, const struct capture *capture,

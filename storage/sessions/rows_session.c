@@ -206,6 +206,13 @@ static int note_number(struct cairn_store *store, uint64_t session,
     return store_set_setting(store, DELETED_SESSIONS, text, error);
 }
 
+enum { CAPTURED_BYTES = 80 };
+
+static void captured_key(uint64_t session, char key[CAPTURED_BYTES])
+{
+    snprintf(key, CAPTURED_BYTES, "captured.%" PRIu64, session);
+}
+
 int store_delete_session(struct cairn_store *store, uint64_t session,
                          struct cairn_error *error)
 {
@@ -223,7 +230,9 @@ int store_delete_session(struct cairn_store *store, uint64_t session,
         rc = store_write(store, rows[i], &key, 1, error);
     for (size_t i = 0; i < COUNT_OF(tallies) && !rc; i++)
         rc = tally_forget(store, tallies[i], session, error);
-    return rc;
+    char noted[CAPTURED_BYTES];
+    captured_key(session, noted);
+    return rc ?: store_drop_setting(store, noted, error);
 }
 
 /* ---- The current one ---- */
@@ -678,6 +687,45 @@ int store_verify_naming(struct cairn_store *store,
     }
     int rc = query_end(&query);
     return rc < 0 ? rc : 0;
+}
+
+/* ---- Items as a checkpoint has them ---- */
+
+static int captured_text(struct cairn_store *store, uint64_t session, uint64_t seq,
+                         char text[CAPTURED_BYTES], struct cairn_error *error)
+{
+    struct row_tally due;
+    int rc = store_tally(store, TALLY_ITEMS, session, &due, error);
+    if (!rc)
+        snprintf(text, CAPTURED_BYTES, "%" PRIu64 " %" PRIu64 " %016" PRIx64, seq,
+                 due.n, due.sum);
+    return rc;
+}
+
+int store_note_captured(struct cairn_store *store, uint64_t session, uint64_t seq,
+                        struct cairn_error *error)
+{
+    char key[CAPTURED_BYTES], text[CAPTURED_BYTES];
+    captured_key(session, key);
+    return captured_text(store, session, seq, text, error)
+               ?: store_set_setting(store, key, text, error);
+}
+
+int store_is_captured(struct cairn_store *store, uint64_t session, uint64_t seq,
+                      bool *captured, struct cairn_error *error)
+{
+    char key[CAPTURED_BYTES], noted[CAPTURED_BYTES], text[CAPTURED_BYTES];
+    struct cairn_error why = {0};
+    *captured = false;
+    captured_key(session, key);
+    int found = store_sound_setting(store, key, noted, sizeof noted, &why);
+    if (found == CAIRN_EDAMAGED || !found)
+        return 0; /* then they are read */
+    if (found < 0)
+        return error_set(error, found, "%s", why.text);
+    int rc = captured_text(store, session, seq, text, error);
+    *captured = !rc && strcmp(noted, text) == 0;
+    return rc;
 }
 
 /* Rows of the logs of sessions. */

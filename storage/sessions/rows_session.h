@@ -158,6 +158,13 @@ int store_unlink_items(struct cairn_store *store, uint64_t session,
 int store_link_item(struct cairn_store *store, const struct item_row *row,
                     struct cairn_error *error);
 
+/* Notes that the checkpoint `seq` has the items as they are; and whether it was noted and
+ * they are still those, by their tally: so nobody has to read them for it. */
+int store_note_captured(struct cairn_store *store, uint64_t session, uint64_t seq,
+                        struct cairn_error *error);
+int store_is_captured(struct cairn_store *store, uint64_t session, uint64_t seq,
+                      bool *captured, struct cairn_error *error);
+
 /* Adds the row, as if it were there, to a tally. */
 struct row_tally;
 void store_item_tally(struct cairn_store *store, const struct item_row *row,
