@@ -471,6 +471,13 @@ const char *checkpoint_line(char out[CHECKPOINT_LINE_MAX],
     return out;
 }
 
+void doc_page(struct doc *doc, const struct cairn_page *page, uint64_t total)
+{
+    doc_count(doc, "total", total);
+    doc_count(doc, "limit", page->limit);
+    doc_count(doc, "offset", page->offset);
+}
+
 int page_end(struct doc *doc, const struct cairn_page *page, const char *thing,
              uint64_t shown, uint64_t total)
 {
@@ -481,9 +488,7 @@ int page_end(struct doc *doc, const struct cairn_page *page, const char *thing,
         return 0;
     }
     doc_end(doc);
-    doc_count(doc, "total", total);
-    doc_count(doc, "limit", page->limit);
-    doc_count(doc, "offset", page->offset);
+    doc_page(doc, page, total);
     return doc_print(doc);
 }
 

@@ -79,6 +79,8 @@ const char *checkpoint_flaw(const struct cairn_checkpoint_info *info);
  * front, or nothing. */
 const char *checkpoint_message(char out[CHECKPOINT_LINE_MAX],
                                const struct cairn_checkpoint_info *info);
+/* The fields at the end of the document of such a page. */
+void doc_page(struct doc *doc, const struct cairn_page *page, uint64_t total);
 /* The end of a page of a list: closes and prints the document, or without one (NULL)
  * prints how many were shown of how many; `thing` is "run". Returns an exit status. */
 int page_end(struct doc *doc, const struct cairn_page *page, const char *thing,

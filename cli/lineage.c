@@ -168,15 +168,16 @@ int branch_lineage_read(struct branch_lineage *lineage, struct cairn_store *stor
     *lineage = (struct branch_lineage){0};
     u64_text(session, number);
     int rc = cairn_branch_list(store, number, add_branch, lineage, error);
+    int damaged = rc == CAIRN_EDAMAGED ? rc : 0;
     if (lineage->failed)
         rc = error_nomem(error);
-    if (rc == 0)
+    if (rc == 0 || damaged)
         rc = tree_begin(&lineage->tree, lineage->tree.n, error);
     for (size_t i = 0; i < lineage->tree.n && rc == 0; i++) {
         find_start(store, session, &lineage->branches[i]);
         tree_put(&lineage->tree, i, find_parent(lineage, i));
     }
-    return rc == 0 ? tree_end(&lineage->tree, error) : rc;
+    return rc == 0 ? tree_end(&lineage->tree, error) ?: damaged : rc;
 }
 
 void branch_lineage_release(struct branch_lineage *lineage)

@@ -50,7 +50,8 @@ struct branch_lineage {
     bool failed; /* out of memory */
 };
 
-/* The branches of a session, by its number. */
+/* The branches of a session, by its number. CAIRN_EDAMAGED: the row of one, maybe of
+ * another session, is damaged; the others are there. */
 int branch_lineage_read(struct branch_lineage *lineage, struct cairn_store *store,
                         uint64_t session, struct cairn_error *error);
 void branch_lineage_release(struct branch_lineage *lineage);

@@ -178,12 +178,13 @@ static const char *count_to_run(const struct decisions *d, char text[96])
 {
     uint32_t will = d->will - d->adopted, most = will + d->may;
     size_t n;
+    const char *s = d->n == 1 ? "" : "s";
     if (!d->may)
-        snprintf(text, 64, "%u of %u tasks to run", will, d->n);
+        snprintf(text, 64, "%u of %u task%s to run", will, d->n, s);
     else if (!will)
-        snprintf(text, 64, "up to %u of %u tasks to run", most, d->n);
+        snprintf(text, 64, "up to %u of %u task%s to run", most, d->n, s);
     else
-        snprintf(text, 64, "%u to %u of %u tasks to run", will, most, d->n);
+        snprintf(text, 64, "%u to %u of %u task%s to run", will, most, d->n, s);
     n = strlen(text);
     if (d->adopted)
         snprintf(text + n, 96 - n, ", %u taken over", d->adopted);

@@ -544,15 +544,15 @@ static int report_leftovers(struct engine *e, const struct leftovers *left,
     char text[128];
     if (left->found) {
         snprintf(text, sizeof text,
-                 "ended %u processes that the interrupted run had left behind",
-                 left->ended);
+                 "ended %u process%s that the interrupted run had left behind",
+                 left->ended, left->ended == 1 ? "" : "es");
         report(e, CAIRN_EVENT_NOTICE, text);
     }
     if (left->survived)
         return error_set(error, CAIRN_EBUSY,
-                         "%u processes of the interrupted run do not end; end them and "
-                         "resume again",
-                         left->survived);
+                         "%u process%s of the interrupted run did not end: end what is "
+                         "left and resume again",
+                         left->survived, left->survived == 1 ? "" : "es");
     return 0;
 }
 

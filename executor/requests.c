@@ -313,9 +313,10 @@ static int end_processes(struct cairn_store *store, uint64_t run,
                              &left, error);
     if (!rc && left.survived)
         return error_set(error, CAIRN_EBUSY,
-                         "%u processes of run %llu do not end; end them and cancel "
-                         "again",
-                         left.survived, (unsigned long long)run);
+                         "%u process%s of run %llu did not end: end what is left and "
+                         "cancel again",
+                         left.survived, left.survived == 1 ? "" : "es",
+                         (unsigned long long)run);
     return rc;
 }
 

@@ -702,8 +702,9 @@ static const char *describe_task(const struct cairn_plan *plan, uint32_t task,
     const struct situation *s = &plan->situation;
     uint32_t done = s->present.rounds ? s->present.rounds[task] : 0;
     if (done && s->decisions.fate[task] & (FATE_WILL | FATE_MAY)) {
-        buf_format(&text, "%u of at most %u rounds are done, and it goes on", done,
-                   graph_def(&plan->workflow->graph, task)->repeat.max);
+        buf_format(&text, "%u of at most %u rounds %s done, and it goes on", done,
+                   graph_def(&plan->workflow->graph, task)->repeat.max,
+                   done == 1 ? "is" : "are");
         reason = keep_text(arena, &text, reason);
     }
     const struct task_def *def = graph_def(&plan->workflow->graph, task);

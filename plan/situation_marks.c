@@ -1034,9 +1034,10 @@ int situation_find_end_notes(struct loader *l)
     if (!rc && (damage.files || damage.notes))
         situation_add_notice(
             l->s,
-            "%u notes of ended processes of run %llu cannot be read: what "
-            "they were about runs again",
-            damage.files + damage.notes, (unsigned long long)r->row.run);
+            "%u note%s of ended processes of run %llu cannot be read: what was "
+            "noted there runs again",
+            damage.files + damage.notes, damage.files + damage.notes == 1 ? "" : "s",
+            (unsigned long long)r->row.run);
     return rc;
 }
 

@@ -520,6 +520,14 @@ static void check_time(struct call *call, int64_t now)
     }
 }
 
+static void check_late(struct calls *calls, struct call *call, int64_t now)
+{
+    if (call->late_at_ms == 0 || now < call->late_at_ms)
+        return;
+    call->late_at_ms = 0;
+    call->late(calls->server, call);
+}
+
 /* A call that nobody waits for any more is answered by nothing. */
 static void finish(struct calls *calls, struct call *call)
 {
@@ -556,6 +564,7 @@ static void start_call(struct calls *calls, struct call *call)
         return;
     }
     call->deadline_ms = call->time_limit_ms ? clock_ms() + call->time_limit_ms : 0;
+    call->late_at_ms = call->late ? clock_ms() + call->late_ms : 0;
     call->next = calls->running;
     calls->running = call;
 }
@@ -615,6 +624,8 @@ size_t calls_poll(struct calls *calls, struct pollfd *fds, int64_t *until_ms)
         n = add_fd(fds, n, call->child.pidfd, POLLIN);
         if (call->deadline_ms != 0 && !call->killed && call->deadline_ms < *until_ms)
             *until_ms = call->deadline_ms;
+        if (call->late_at_ms != 0 && call->late_at_ms < *until_ms)
+            *until_ms = call->late_at_ms;
     }
     for (size_t i = 0; i < calls->n_detached; i++)
         n = add_fd(fds, n, calls->detached[i], POLLIN);
@@ -651,6 +662,7 @@ static bool serve_call(struct calls *calls, struct call **at)
     call_move_bytes(call);
     if (!ended) {
         check_time(call, clock_ms());
+        check_late(calls, call, clock_ms());
         return !let_go(calls, at);
     }
     call->status = child_reap(&call->child);

@@ -101,6 +101,9 @@ struct call {
     int64_t began_ms, told_ms;
     int64_t time_limit_ms;
     enum call_lane lane;
+    /* Called once if it runs for longer than late_ms, and goes on; or NULL. */
+    void (*late)(struct server *server, struct call *call);
+    int64_t late_ms;
     bool starts;    /* answers with its first line, and goes on */
     bool ordered;   /* not beside another one that is */
     char *variable; /* for its environment, or NULL; the caller's */
@@ -109,6 +112,7 @@ struct call {
     struct buf out, err;
     size_t input_done;
     int64_t deadline_ms; /* monotonic; 0: none */
+    int64_t late_at_ms;  /* likewise: when `late` is called */
     bool signalled, killed, cancelled, timed_out, too_large;
     bool left;  /* ended, because its client will ask for nothing more */
     int status; /* exit status, when `finish` is called; -1: it goes on */

@@ -316,6 +316,7 @@ void web_answer(struct web *web, const struct ask *ask, struct response *respons
 #define NEWS_AGAIN_MS 500            /* ... and what they are about once more */
 #define NEWS_BLIND_MS 250            /* where the system does not tell them */
 #define DEED_MS 60000                /* for what a form asks for */
+#define LATE_MS 2000                 /* until who asked is told that it goes on */
 #define LIVE_MAX 64                  /* pages that are renewed at once */
 #define OWN_FDS (2 * CALLS_FDS + 32) /* of calls and files */
 
@@ -739,6 +740,23 @@ static const char *why_not_started(const struct site *site)
 
 static void finish_deed(struct server *server, struct call *call);
 
+/* Who asked is answered now; the command goes on, and tells its end to nobody here. */
+static void late_deed(struct server *server, struct call *call)
+{
+    struct deed *deed = (struct deed *)call->reply.outlet;
+    struct exchange *exchange = deed->exchange;
+    (void)server;
+    if (!exchange)
+        return;
+    exchange->answer = (struct site_answer){.status = 200};
+    deed->site->options->lasting(deed->site->options->context, deed->command,
+                                 &exchange->answer);
+    exchange->acted = true;
+    exchange->deed = NULL;
+    deed->exchange = NULL;
+    wake_exchange(exchange);
+}
+
 static char asked_by_web[] = "CAIRN_ASKED_BY=web";
 
 /* False: the server ends, or too much is being done, and the call (NULL: no memory) is freed; so is the
@@ -754,7 +772,9 @@ static bool start_command(struct deed *deed, struct call *call)
         reply_to(&(struct route){&deed->site->client, &deed->outlet, NULL}, NULL);
     call->finish = finish_deed;
     call->starts = command->starts;
-    call->lane = LANE_QUICK;
+    call->late = command->lasts ? late_deed : NULL;
+    call->late_ms = LATE_MS;
+    call->lane = command->lasts ? LANE_LONG : LANE_QUICK;
     /* One that changes something is not stopped in the middle of it. */
     call->time_limit_ms = command->looks || command->starts ? DEED_MS : 0;
     call->variable = command->looks ? NULL : asked_by_web;
@@ -774,17 +794,18 @@ static void tell_deed(struct deed *deed, const struct call *call,
     const struct site_options *options = deed->site->options;
     struct answer printed;
     answer_init(&printed, call);
-    bool failed = deed->command->text
-                      ? call->status != 0 || call->timed_out || call->too_large
-                      : printed.refused;
+    bool ended = call->status == 0 || call->status == deed->command->verdict;
+    bool failed = deed->command->text ? !ended || call->timed_out || call->too_large
+                                      : printed.refused;
     struct site_came came = {.problem = !failed ? NULL
                                         : printed.problem.size > 0
                                             ? text_get(&printed.problem)
                                             : text_get(&call->err),
                              .printed = text_get(&call->out),
                              .err = text_get(&call->err)};
-    deed->command = options->acted(options->context, deed->command,
-                                   deed->exchange ? &came : NULL, answer);
+    deed->command =
+        options->acted(options->context, deed->command,
+                       deed->exchange || deed->command->lasts ? &came : NULL, answer);
     answer_release(&printed);
     deed->told = !deed->command;
 }
@@ -1016,6 +1037,8 @@ static enum MHD_Result finish_form(struct exchange *exchange, const char *path)
         return MHD_NO;
     if (exchange->acted)
         return respond_site(exchange, &exchange->answer);
+    if (exchange->body.size > 0 && memchr(exchange->body.data, 0, exchange->body.size))
+        return refuse(exchange, 400, "a form has no NUL");
     buf_byte(&exchange->body, 0);
     if (exchange->too_large || exchange->body.failed)
         return refuse(exchange, 413, "a form has at most 64 KiB");

@@ -43,6 +43,10 @@ struct site_command {
     bool starts; /* it goes on when it has said which run it is, also without us */
     bool looks;  /* it changes nothing; else the log of the store says who asked */
     bool text;   /* it prints text, and is done if its status is 0; else JSON says so */
+    int verdict; /* of one that prints text: a status that is a result, too; or 0 */
+    /* It may take for long: who asked is answered by `lasting` then, and it goes on.
+     * What came of it `acted` is told in any case. */
+    bool lasts;
 };
 /* What came of it, while `acted` is called. */
 struct site_came {
@@ -72,6 +76,8 @@ struct site_options {
     struct site_command *(*acted)(void *context, struct site_command *command,
                                   const struct site_came *came,
                                   struct site_answer *answer);
+    void (*lasting)(void *context, const struct site_command *command,
+                    struct site_answer *answer);
     /* The end was asked for, and this command, which changes something, is not done: it
      * is waited for; `left`: it is ended all the same. */
     void (*owed)(void *context, const struct site_command *command, bool left);

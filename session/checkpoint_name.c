@@ -599,8 +599,9 @@ static int step_back(struct live *live, uint64_t steps, uint64_t *seq,
     int rc = line_load(live->store, 0, *seq, &line, error);
     if (!rc && steps >= line.n)
         rc = error_set(error, CAIRN_ENOTFOUND,
-                       "there are only %zu checkpoints before debug:%llu on its line",
-                       line.n - 1, (unsigned long long)*seq);
+                       "there %s only %zu checkpoint%s before debug:%llu on its line",
+                       line.n == 2 ? "is" : "are", line.n - 1, line.n == 2 ? "" : "s",
+                       (unsigned long long)*seq);
     if (!rc)
         *seq = line.at[line.n - 1 - steps].seq;
     free(line.at);

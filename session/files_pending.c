@@ -585,7 +585,7 @@ static void say_finished(struct cairn_store *store, const struct pending *pendin
         checkpoint_number(NAMESPACE_DEBUG, told.seq, id);
     store_say(store,
               "the restore of %s (session %s) that was interrupted is finished now: "
-              "%llu files, links and directories were put into place",
+              "files, links and directories put into place: %llu",
               id, told.name, (unsigned long long)placed);
 }
 

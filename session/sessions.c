@@ -551,7 +551,7 @@ int cairn_session_get(struct cairn_store *store, const char *session,
 {
     struct cairn_session_info told;
     int rc = tell_session(store, session, &told, error);
-    if (!rc)
+    if (!rc || (rc == CAIRN_EDAMAGED && told.session))
         *info = told;
     return rc;
 }
@@ -602,18 +602,24 @@ int cairn_session_list(struct cairn_store *store, const struct cairn_page *page,
 {
     struct session_list list = {.each = each, .context = context};
     struct cairn_page part = *page;
-    uint64_t left = page->all ? UINT64_MAX : page->limit ? page->limit : 10;
+    uint64_t left = page->all ? UINT64_MAX : page->limit ? page->limit : 10, all = 0;
     int rc = 0, stopped = 0;
     part.all = false;
     do {
         struct session_numbers numbers = {.n = 0};
+        struct cairn_error why = {0};
         part.limit = left < 100 ? (uint32_t)left : 100;
-        rc = store_each_session(store, &part, add_number, &numbers, total, error)
-                 ?: list_page(store, &numbers, &list, &stopped, error);
-        part.offset += numbers.n;
-        left -= numbers.n;
-        stopped |= numbers.n < part.limit;
-    } while (!rc && !stopped && left);
+        rc = store_each_session(store, &part, add_number, &numbers, &all, &why);
+        if (rc && !list.damaged.code)
+            list.damaged = why;
+        rc = rc && rc != CAIRN_EDAMAGED
+                 ? error_set(error, rc, "%s", why.text)
+                 : list_page(store, &numbers, &list, &stopped, error);
+        part.offset += part.limit; /* damaged ones have places, too */
+        left -= part.limit;
+    } while (!rc && !stopped && left && part.offset < all);
+    if (total)
+        *total = all;
     if (!rc && list.damaged.code)
         rc = error_set(error, CAIRN_EDAMAGED, "%s", list.damaged.text);
     return rc;

@@ -7,12 +7,15 @@
 #include "base/words.h"
 #include "cli/describe.h"
 #include "cli/format.h"
+#include "cli/items.h"
 #include "web/html.h"
 #include "web/place.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum {
     NONCES = 64,
@@ -23,6 +26,7 @@ enum {
     FIELDS_MOST = 2,          /* of an action */
     PRINTED_SHOWN = 64 << 10, /* bytes of what a command has printed */
     UNDONE_NAMED = 100,
+    CHECKS_SHOWN = 50,
 };
 
 /* What was shown once, and what it was about. */
@@ -35,6 +39,7 @@ struct preview {
 struct acts {
     const char *const *words; /* [n] */
     size_t n;
+    struct lastings lastings;        /* that go on */
     struct preview previews[NONCES]; /* the oldest is overwritten */
     size_t next;
 };
@@ -47,6 +52,11 @@ struct acts *acts_new(const char *const *words, size_t n)
         acts->n = n;
     }
     return acts;
+}
+
+const struct lastings *acts_lastings(const struct acts *acts)
+{
+    return &acts->lastings;
 }
 
 void acts_free(struct acts *acts)
@@ -90,6 +100,7 @@ enum { /* what an action is about */
        ON_CHECKPOINT = 16,
        ON_LABEL = 32,
        ON_SETTING = 128,
+       ON_ITEM = 256,
        RUN_NAMED = 64, /* the run is an option, not an operand */
 };
 
@@ -100,6 +111,7 @@ struct action {
     unsigned on;
     bool starts; /* a process that goes on */
     bool looks;  /* it has a --dry-run, and is about files */
+    bool lasts;  /* it may take for long, and 1 is a result, too */
     const struct act_field *fields[FIELDS_MOST];
     const char *prints; /* what its output is, if that does not say so; or NULL */
     /* Appends what would happen. Not 0: it cannot be done, and `error` says why. */
@@ -232,6 +244,7 @@ static int show_undo(struct place *place, const struct act_asked *asked)
         rc = cairn_workflow_of_run(&undoing.workflow, place->store, asked->run,
                                    &from_file, place->error)
                  ?: cairn_workflow_compile(undoing.workflow, place->error)
+                 ?: depend_on_workflow(place, undoing.workflow)
                  ?: cairn_run_tasks(place->store, asked->run, note_undo, &undoing,
                                     place->error);
     if (rc == 0 && undoing.n == 0)
@@ -282,6 +295,121 @@ static int show_create(struct place *place, const struct act_asked *asked)
         buf_text(place->out, "<p>Its whole state is stored: the board, the messages, "
                              "and the files where the setting says so.</p>");
     }
+    return rc;
+}
+
+/* ---- Checks ---- */
+
+static const struct lasting *find_lasting(const struct lastings *lastings,
+                                          uint64_t session, const char *item)
+{
+    for (size_t i = 0; i < LASTING; i++)
+        if (lastings->at[i].session == session &&
+            strcmp(lastings->at[i].item, item ? item : "") == 0)
+            return &lastings->at[i];
+    return NULL;
+}
+
+/* NULL: so many go on already. What has ended gives its place away. */
+static struct lasting *begin_lasting(struct acts *acts, const struct act_asked *asked)
+{
+    struct lasting *list = acts->lastings.at, *at = NULL;
+    const struct lasting *same =
+        find_lasting(&acts->lastings, asked->session, asked->item);
+    if (same)
+        at = &list[same - list];
+    for (size_t i = 0; !at && i < LASTING; i++)
+        if (list[i].session == 0)
+            at = &list[i];
+    for (size_t i = 0; !at && i < LASTING; i++)
+        if (list[i].ended)
+            at = &list[i];
+    if (!at)
+        return NULL;
+    *at = (struct lasting){.session = asked->session, .since_ns = wall_ns()};
+    snprintf(at->item, sizeof at->item, "%s", asked->item ? asked->item : "");
+    return at;
+}
+
+struct checks_shown {
+    struct place *place;
+    size_t n;
+};
+
+static int put_check(void *context, const struct cairn_item *item)
+{
+    struct checks_shown *checks = context;
+    struct place *place = checks->place;
+    static const struct {
+        const char *name, *label;
+    } fields[] = {{"text", "What it checks"}, {"command", "Its command"}};
+    const struct cairn_field *timeout = item_field(item, "timeout_ms");
+    const struct cairn_field *retries = item_field(item, "retries");
+    char limit[FORMAT_MAX];
+    const struct cairn_field *command = item_field(item, "command");
+    buf_format(place->depends, "%s %s ", item->id, command ? command->text : "");
+    if (++checks->n > CHECKS_SHOWN)
+        return 0;
+    buf_format(place->out, "<h3>%s</h3><dl class=\"facts\">", item->id);
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        const struct cairn_field *field = item_field(item, fields[i].name);
+        fact_begin(place->out, fields[i].label);
+        buf_text(place->out, i == 1 ? "<pre class=\"command\">" : "");
+        if (field && field->text)
+            html_lines(place->out, field->text, strlen(field->text));
+        buf_text(place->out, i == 1 ? "</pre>" : "");
+        fact_end(place->out);
+    }
+    fact_begin(place->out, "It may take");
+    uint64_t again = retries ? retries->count : 0;
+    buf_format(place->out,
+               "%s each time; what does not pass is tried again %" PRIu64 " time%s",
+               format_duration(limit, timeout ? (int64_t)timeout->count : 0), again,
+               plural(again));
+    fact_end(place->out);
+    buf_text(place->out, "</dl>");
+    return 0;
+}
+
+/* The commands that would run are shown whole: the preview depends on them. */
+static int show_checks(struct place *place, const struct act_asked *asked)
+{
+    struct cairn_session_info info;
+    struct checks_shown checks = {place, 0};
+    struct cairn_item_filter filter = {.kind = "check",
+                                       .page = {.all = true, .oldest_first = true}};
+    char number[24], here[PATH_MAX];
+    const struct lasting *going =
+        find_lasting(place->options->lastings, asked->session, asked->item);
+    int rc = get_session(place, asked, &info);
+    if (rc == 0 && info.ended_ns != 0)
+        rc = error_set(
+            place->error, CAIRN_EUSAGE,
+            "The session has ended: `cairn session continue` goes on with it.");
+    if (rc == 0 && going && !going->ended)
+        rc = error_set(place->error, CAIRN_EUSAGE,
+                       "It runs already: the page of the session shows its end.");
+    if (rc == 0 && asked->item && asked->item[0] != 'v')
+        rc =
+            error_set(place->error, CAIRN_EUSAGE, "%.60s is not a check.", asked->item);
+    if (rc != 0)
+        return rc;
+    put_session_named(place, &info);
+    buf_text(place->out, "<p>In the directory ");
+    html_text(place->out, getcwd(here, sizeof here) ? here : "where cairn web runs");
+    buf_text(place->out,
+             " this runs by sh, one after the other, and what came of it "
+             "is on the board then. What takes long goes on by itself.</p>");
+    u64_text(asked->session, number);
+    rc = asked->item ? cairn_item_get(place->store, number, asked->item, NULL,
+                                      put_check, &checks, place->error)
+                     : cairn_item_list(place->store, number, &filter, put_check,
+                                       &checks, NULL, place->error);
+    if (rc == 0 && checks.n == 0)
+        rc = error_set(place->error, CAIRN_EUSAGE, "The session has no check.");
+    if (checks.n > CHECKS_SHOWN)
+        buf_format(place->out, "<p class=\"note\">and %zu more</p>",
+                   checks.n - CHECKS_SHOWN);
     return rc;
 }
 
@@ -462,6 +590,19 @@ static const struct action actions[] = {{.name = "resume",
                                          .on = ON_SESSION,
                                          .fields = {&field_about, &field_tags},
                                          .show = show_create},
+                                        {.name = "check",
+                                         .command = "check run",
+                                         .label = "Run check",
+                                         .on = ON_SESSION | ON_ITEM,
+                                         .lasts = true,
+                                         .show = show_checks},
+                                        {.name = "check-all",
+                                         .command = "check run",
+                                         .label = "Run all checks",
+                                         .option = "--all",
+                                         .on = ON_SESSION,
+                                         .lasts = true,
+                                         .show = show_checks},
                                         {.name = "set",
                                          .command = "session config",
                                          .label = "Set",
@@ -512,6 +653,7 @@ struct act {
     struct act_asked asked;   /* its texts are heap */
     char *typed[FIELDS_MOST]; /* heap; NULL: was not there */
     char *nonce;              /* heap; NULL: a preview is wanted */
+    struct lasting *lasting;  /* while its command goes on, of those that may last */
     struct line lines[LINES_MOST];
     size_t at;             /* which of the lines; the last one does it */
     char id[CAIRN_ID_MAX]; /* whose state it takes up, where the form has no number */
@@ -536,6 +678,9 @@ void act_free(struct act *act)
     free((char *)(uintptr_t)act->asked.outcome);
     free((char *)(uintptr_t)act->asked.label);
     free((char *)(uintptr_t)act->asked.setting);
+    free((char *)(uintptr_t)act->asked.item);
+    if (act->lasting && !act->lasting->ended)
+        act->lasting->session = 0;
     for (size_t i = 0; i < FIELDS_MOST; i++)
         free(act->typed[i]);
     free(act->nonce);
@@ -547,8 +692,10 @@ void act_free(struct act *act)
 struct act_line act_line(const struct act *act)
 {
     const struct line *line = &act->lines[act->at];
-    return (struct act_line){line->argv, line->shown.data, line->starts,
-                             act->at < LINES_MOST - 1, !line->starts};
+    bool lasts = act->action->lasts;
+    return (struct act_line){
+        line->argv,    line->shown.data, line->starts, act->at < LINES_MOST - 1,
+        !line->starts, lasts ? 1 : 0,    lasts};
 }
 
 /* Takes the word over; NULL: out of memory. */
@@ -668,7 +815,8 @@ static void make_line(struct act *act, struct line *line, bool dry)
         asked->task,
         asked->outcome,
         asked->label,
-        asked->setting};
+        asked->setting,
+        asked->item};
     for (size_t i = 0; i < COUNT_OF(operands); i++)
         if (operands[i])
             add_operand(line, operands[i]);
@@ -705,7 +853,7 @@ static struct digest digest_action(const struct act_asked *asked)
     buf_format(&text, "%s %" PRIu64 " %" PRIu64 " %" PRIu64, asked->act, asked->run,
                asked->session, asked->checkpoint);
     const char *const more[] = {asked->task, asked->outcome, asked->label,
-                                asked->setting};
+                                asked->setting, asked->item};
     for (size_t i = 0; i < COUNT_OF(more); i++)
         if (more[i])
             buf_add(&text, more[i], strlen(more[i]) + 1);
@@ -786,7 +934,16 @@ static void put_subject(struct place *place, const struct act_asked *asked)
         buf_format(place->out,
                    "<a href=\"/checkpoints/%" PRIu64 "\">checkpoint %" PRIu64 "</a>",
                    asked->checkpoint, asked->checkpoint);
-    else if (asked->session != 0)
+    else if (asked->item) {
+        buf_format(place->out,
+                   "<a href=\"/sessions/%" PRIu64 "/item?id=", asked->session);
+        html_address(place->out, asked->item);
+        buf_text(place->out, "\">check ");
+        html_text(place->out, asked->item);
+        buf_format(place->out,
+                   "</a> of <a href=\"/sessions/%" PRIu64 "\">session %" PRIu64 "</a>",
+                   asked->session, asked->session);
+    } else if (asked->session != 0)
         buf_format(place->out,
                    "<a href=\"/sessions/%" PRIu64 "%s\">%ssession %" PRIu64 "</a>",
                    asked->session, asked->setting ? "/settings" : "",
@@ -800,7 +957,7 @@ static void put_words(struct place *place, const struct act *act)
 {
     const struct act_asked *asked = &act->asked;
     const char *const more[] = {asked->label, asked->setting, asked->task,
-                                asked->outcome};
+                                asked->outcome, asked->item};
     buf_text(place->out, act->action->label);
     for (size_t i = 0; i < COUNT_OF(more); i++)
         if (more[i]) {
@@ -925,6 +1082,7 @@ static bool decide(struct place *place, struct act *act)
     if (number)
         about.checkpoint = strtoull(number + 1, NULL, 10);
     place->out = &shown;
+    place->depends = &act->hashed;
     if (about.session != 0 && put_unfinished_restores(place, about.session))
         put_note(&shown, "This command would finish it first.");
     int rc = act->action->show(place, &about);
@@ -944,7 +1102,11 @@ static bool decide(struct place *place, struct act *act)
         put_preview(place, act, &shown, note);
     } else {
         act->at = LINES_MOST - 1;
-        done = true;
+        act->lasting =
+            act->action->lasts ? begin_lasting(act->acts, &act->asked) : NULL;
+        done = act->lasting || !act->action->lasts;
+        if (!done)
+            put_refused(place, act, "Too many go on already: wait for one of them.");
     }
     buf_release(&shown);
     return done;
@@ -961,7 +1123,8 @@ static bool take_asked(struct act *act, const struct page_ask *ask)
     } texts[] = {{ON_TASK, "task", &act->asked.task},
                  {ON_OUTCOME, "outcome", &act->asked.outcome},
                  {ON_LABEL, "label", &act->asked.label},
-                 {ON_SETTING, "setting", &act->asked.setting}};
+                 {ON_SETTING, "setting", &act->asked.setting},
+                 {ON_ITEM, "item", &act->asked.item}};
     unsigned on = act->action->on;
     bool all = true;
     act->asked.act = act->action->name;
@@ -983,7 +1146,8 @@ static struct place place_of(struct cairn_store *store,
                              struct page_answer *answer, struct cairn_error *error)
 {
     answer->type = "text/html; charset=utf-8";
-    return (struct place){&answer->body, store, options, NULL, answer, error, 0, 0};
+    return (struct place){&answer->body, store, options, NULL, answer,
+                          error,         0,     0,       NULL, false};
 }
 
 struct act *act_take(struct acts *acts, struct cairn_store *store,
@@ -1011,8 +1175,16 @@ struct act *act_take(struct acts *acts, struct cairn_store *store,
         return NULL;
     }
     struct line *deed = &act->lines[LINES_MOST - 1];
-    for (size_t i = 0; i < FIELDS_MOST && action->fields[i]; i++)
+    for (size_t i = 0; i < FIELDS_MOST && action->fields[i]; i++) {
         act->typed[i] = ask_text(ask, action->fields[i]->name);
+        if (act->typed[i] || !ask_given(ask, action->fields[i]->name))
+            continue;
+        pages_problem(options, 400,
+                      "What was typed has a NUL, or is not encoded as a form is.",
+                      answer);
+        act_free(act);
+        return NULL;
+    }
     make_line(act, deed, false);
     if (action->looks)
         make_line(act, &act->lines[0], true);
@@ -1079,6 +1251,21 @@ static bool take_look(struct act *act, const struct page_options *options,
     return !act->lines[act->at].failed;
 }
 
+void act_lasts(const struct act *act, struct cairn_store *store,
+               const struct page_options *options, struct page_answer *answer)
+{
+    struct cairn_error error = {0};
+    struct place place = place_of(store, options, answer, &error);
+    put_title(&place, act, "it goes on", "It goes on");
+    put_line(place.out, options, &act->lines[act->at]);
+    put_note(place.out, "How it ends is shown when it has: this page is not needed for "
+                        "that.");
+    buf_text(place.out, "<p>");
+    put_subject(&place, &act->asked);
+    buf_text(place.out, "</p>");
+    frame_end(place.out, options, wall_ns());
+}
+
 static void put_done(struct place *place, const struct act *act,
                      const struct act_came *came)
 {
@@ -1111,6 +1298,12 @@ bool act_goes_on(struct act *act, struct cairn_store *store,
     struct cairn_error error = {0};
     struct place place = place_of(store, options, answer, &error);
     if (act->at == LINES_MOST - 1) {
+        if (act->lasting && came->problem) {
+            act->lasting->ended = true;
+            snprintf(act->lasting->problem, sizeof act->lasting->problem, "%.*s",
+                     (int)text_fit(came->problem, sizeof act->lasting->problem - 1),
+                     came->problem);
+        }
         put_done(&place, act, came);
         return false;
     }

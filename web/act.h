@@ -16,12 +16,14 @@
 
 #include "web/pages.h"
 
-/* The previews that were given out. */
+/* The previews that were given out, and the commands that go on. */
 struct acts;
 /* The words with which each command begins, of which there are n; they must outlive it.
  * NULL: out of memory. */
 struct acts *acts_new(const char *const *words, size_t n);
 void acts_free(struct acts *acts);
+/* Those that go on, for the options of pages. */
+const struct lastings *acts_lastings(const struct acts *acts);
 
 /* One command. */
 struct act_line {
@@ -30,6 +32,8 @@ struct act_line {
     bool starts;             /* it goes on when it has said which run it is */
     bool looks;              /* it shows what another one would do */
     bool text;               /* it prints text; else JSON */
+    int verdict;             /* an exit status that is a result, too; or 0 */
+    bool lasts;              /* it may take for long */
 };
 /* What came of it; texts are never NULL, but `problem`, if it was done. */
 struct act_came {
@@ -45,6 +49,9 @@ struct act_line act_line(const struct act *act);
 bool act_goes_on(struct act *act, struct cairn_store *store,
                  const struct page_options *options, const struct act_came *came,
                  struct page_answer *answer);
+/* Its command goes on: the page that says so. */
+void act_lasts(const struct act *act, struct cairn_store *store,
+               const struct page_options *options, struct page_answer *answer);
 void act_free(struct act *act);
 
 #endif

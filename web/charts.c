@@ -175,7 +175,7 @@ static void put_node(struct buf *out, const struct page_view *view, uint32_t i)
     buf_text(out, "><title>");
     html_text(out, node->name);
     if (node->folded)
-        buf_format(out, ", %u tasks", node->tasks);
+        buf_format(out, ", %u task%s", node->tasks, plural(node->tasks));
     buf_text(out, ": ");
     put_node_state(out, view, node);
     buf_text(out, "</title>");

@@ -20,7 +20,7 @@ enum {
     SAVED_MOST = 32 << 20,
     VERSIONS_SHOWN = 100,
     MATCHES_SHOWN = 200,
-    BLAMED_SHOWN = 5000, /* lines */
+    BLAMED_SHOWN = 2000, /* lines */
     LOOK_MS = 100,       /* for one page of what looks through all checkpoints */
 };
 
@@ -443,22 +443,26 @@ int picture_page(struct place *place)
 
 struct blaming {
     struct buf *out;
-    const char *path;
-    uint64_t n, seq;
+    uint64_t from, n, seq; /* n: lines until now; those up to `from` are not shown */
+    char *open;            /* the path of those that may be older; heap */
 };
 
 static int put_blamed(void *context, const struct cairn_file_line *line)
 {
     struct blaming *blaming = context;
     struct buf *out = blaming->out;
-    if (blaming->n++ == BLAMED_SHOWN)
-        return 1;
+    if (line->open && !blaming->open) {
+        blaming->open = strdup(line->path);
+        out->failed |= !blaming->open;
+    }
+    if (blaming->n++ < blaming->from || blaming->n > blaming->from + BLAMED_SHOWN)
+        return 0;
     bool same = blaming->seq == line->seq;
     buf_text(out,
              same ? "<tr><td></td><td></td><td></td><td>" : "<tr class=\"first\"><td>");
     if (!same) {
         put_checkpoint_link(out, line->id);
-        buf_text(out, "</td><td>");
+        buf_text(out, line->open ? " or older</td><td>" : "</td><td>");
         html_time(out, line->time_ns);
         buf_text(out, "</td><td>");
         html_start(
@@ -474,6 +478,33 @@ static int put_blamed(void *context, const struct cairn_file_line *line)
     return 0;
 }
 
+/* The rest of its lines; and where those that were not found go on. */
+static void put_blame_links(const struct file_place *file,
+                            const struct blaming *blaming, uint64_t next)
+{
+    struct buf *out = file->place->out, address = BUF_INIT;
+    buf_format(&address, "/checkpoints/%" PRIu64 "/blame?path=", file->info.seq);
+    html_address(&address, file->path);
+    buf_text(&address, "&amp;from=");
+    buf_byte(&address, '\0');
+    out->failed |= address.failed;
+    if (!address.failed)
+        put_part_links(out, &(struct part_shown){.address = address.data,
+                                                 .before = "lines before",
+                                                 .behind = "lines behind",
+                                                 .offset = blaming->from,
+                                                 .total = blaming->n,
+                                                 .most = BLAMED_SHOWN});
+    buf_release(&address);
+    if (next == 0 || !blaming->open)
+        return;
+    buf_format(out,
+               "<p>Looked at as far as debug:%" PRIu64 ": lines of it may be older. ",
+               next);
+    open_address(out, next, "blame", blaming->open);
+    buf_text(out, "\">Go on</a></p>");
+}
+
 int blame_page(struct place *place)
 {
     static const char *const headings[] = {"Checkpoint", "Made", "Message",
@@ -482,7 +513,8 @@ int blame_page(struct place *place)
     struct buf *out = place->out;
     char session[24], *word = NULL;
     int rc = find_file(&file);
-    struct blaming blaming = {.out = out, .path = file.path};
+    struct cairn_files_part part = {.limit_ms = LOOK_MS};
+    struct blaming blaming = {.out = out, .from = ask_number(place->ask, "from")};
     if (rc == 0) {
         snprintf(session, sizeof session, "%" PRIu64, file.info.session);
         begin_page(&file);
@@ -492,16 +524,16 @@ int blame_page(struct place *place)
                     file.info.id, operand_dashes(file.path), word ? word : "PATH");
         buf_text(out, "</p></header>");
         table_begin(out, "plain blame", "lines", headings);
-        rc = cairn_files_blame(place->store, session, file.info.id, file.path, 0,
+        rc = cairn_files_blame(place->store, session, file.info.id, file.path, 0, &part,
                                put_blamed, &blaming, place->error);
         table_end(out);
     }
     if (rc == CAIRN_EDAMAGED && blaming.n > 0)
         rc = put_damage(place, rc);
-    if (rc == 0 && blaming.n > BLAMED_SHOWN)
-        buf_format(out, "<p class=\"note\">The first %d lines are shown.</p>",
-                   BLAMED_SHOWN);
+    if (rc == 0)
+        put_blame_links(&file, &blaming, part.next);
     frame_end(out, place->options, wall_ns());
+    free(blaming.open);
     free(word);
     free(file.path);
     return rc;
@@ -542,8 +574,7 @@ static int put_version(void *context, const struct cairn_file_version *version)
 static int begin_session(struct place *place, struct cairn_session_info *info,
                          char number[24], const char *what)
 {
-    snprintf(number, 24, "%" PRIu64, place->number);
-    int rc = cairn_session_get(place->store, number, info, place->error);
+    int rc = find_session(place, info, number);
     if (rc != 0)
         return rc;
     place_begin(place, what, false);

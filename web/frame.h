@@ -25,14 +25,17 @@ struct page_parts {
 
 enum { TEXT_SHOWN = 400 }; /* bytes of a message or a value */
 
+struct lastings;
+
 struct page_options {
     const char *version; /* of cairn */
     const char *hint;    /* " --store DIR" or "", behind commands */
     /* NULL: a file that refers to nothing outside. Else the addresses of the style and
      * of the script, and pages lead to each other. */
     const char *style, *script;
-    const char *key;     /* of forms that change something; NULL: pages only show */
-    const char *project; /* a directory: only what belongs to it is searched */
+    const char *key; /* of forms that change something; NULL: pages only show */
+    const struct lastings *lastings; /* web/place.h; NULL: pages only show */
+    const char *project;      /* a directory: only what belongs to it is searched */
     struct page_parts *parts; /* NULL: nobody wants to know */
     /* Of a served page: another one whenever something was committed to the store, or
      * the store was opened again. Taken before anything is read. */

@@ -190,11 +190,13 @@ static int put_session(void *context, const struct cairn_session_info *session)
                session_state_text(session));
     put_session_link(place->out, session->session, session->name);
     buf_format(place->out,
-               "</th><td>%" PRIu64 " checkpoints, %" PRIu64 " branches</td><td>%s</td>"
-               "<td>%" PRIu64 " items, %" PRIu64 " messages</td><td>",
-               session->checkpoints, session->branches,
+               "</th><td>%" PRIu64 " checkpoint%s, %" PRIu64 " branch%s</td><td>%s</td>"
+               "<td>%" PRIu64 " item%s, %" PRIu64 " message%s</td><td>",
+               session->checkpoints, plural(session->checkpoints), session->branches,
+               session->branches == 1 ? "" : "es",
                format_duration(spent, session->spent_ms), session->items,
-               session->messages_stored);
+               plural(session->items), session->messages_stored,
+               plural(session->messages_stored));
     html_time(place->out, session->started_ns);
     buf_text(place->out, "</td></tr>");
     return 0;
@@ -343,7 +345,7 @@ static const struct address {
     {"/sessions/", "/messages", messages_page, false},
     {"/sessions/", "/message", message_page, false},
     {"/sessions/", "/items", items_page, false},
-    {"/sessions/", "/item", one_item_page, false},
+    {"/sessions/", "/item", one_item_page, true},
     {"/sessions/", "/settings", settings_page, false},
     {"/sessions/", "/size", size_page, false},
 };
@@ -380,7 +382,8 @@ void pages_answer(struct cairn_store *store, const struct page_options *options,
                   const struct page_ask *ask, struct page_answer *answer)
 {
     struct cairn_error error = {0};
-    struct place place = {&answer->body, store, options, ask, answer, &error, 0, 0};
+    struct place place = {&answer->body, store, options, ask,  answer,
+                          &error,        0,     0,       NULL, false};
     answer->type = "text/html; charset=utf-8";
     const struct {
         const char *address, *type, *text;

@@ -43,11 +43,22 @@ bool ask_given(const struct page_ask *ask, const char *name)
 
 /* ---- What several pages show ---- */
 
+int find_session(struct place *place, struct cairn_session_info *info, char number[24])
+{
+    *info = (struct cairn_session_info){0};
+    int rc = cairn_session_get(place->store, u64_text(place->number, number), info,
+                               place->error);
+    place->damaged = rc == CAIRN_EDAMAGED && info->session != 0;
+    return place->damaged ? 0 : rc;
+}
+
 void place_begin(struct place *place, const char *title, bool live)
 {
     frame_begin(place->out, place->options);
     html_text(place->out, title);
     frame_body(place->out, place->options, live);
+    if (place->damaged)
+        (void)put_damage(place, CAIRN_EDAMAGED);
 }
 
 void table_begin(struct buf *out, const char *kind, const char *label,
@@ -209,6 +220,31 @@ int put_message_up_to(struct buf *out, const struct cairn_message *message, size
 
 /* ---- Forms of what changes something ---- */
 
+void put_lasting(struct place *place, uint64_t session, const char *item)
+{
+    const struct lastings *lastings = place->options->lastings;
+    struct buf *out = place->out;
+    for (size_t i = 0; lastings && i < LASTING; i++) {
+        const struct lasting *at = &lastings->at[i];
+        if (at->session != session || (item && at->item[0] && strcmp(item, at->item)))
+            continue;
+        if (place->options->parts)
+            place->options->parts->moves |= !at->ended;
+        buf_format(out, "<p class=\"warning\">%s: %s ",
+                   at->ended ? "This was not done to its end" : "This runs",
+                   at->item[0] ? "check" : "all checks");
+        html_text(out, at->item);
+        buf_text(out, ", begun ");
+        html_time(out, at->since_ns);
+        buf_text(out, "</p>");
+        if (at->ended) {
+            buf_text(out, "<pre>");
+            html_lines(out, at->problem, strlen(at->problem));
+            buf_text(out, "</pre>");
+        }
+    }
+}
+
 void put_hidden(struct buf *out, const char *name, const char *value)
 {
     if (!value)
@@ -238,6 +274,7 @@ void act_form_begin(struct buf *out, const struct page_options *options,
     put_hidden(out, "outcome", asked->outcome);
     put_hidden(out, "label", asked->label);
     put_hidden(out, "setting", asked->setting);
+    put_hidden(out, "item", asked->item);
 }
 
 bool page_sets(const char *setting)

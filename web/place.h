@@ -15,6 +15,9 @@ struct place {
     struct cairn_error *error;
     uint64_t number; /* in the path: of the run, session or checkpoint */
     uint32_t most;   /* of a file: entries of each list; 0: a page is served */
+    /* Of a preview: what it depends on, too, though it does not show that; or NULL. */
+    struct buf *depends;
+    bool damaged; /* `error` names something that is; place_begin says it */
 };
 
 /* What a value of the query stands for; heap. NULL: it is not there, or is no text. */
@@ -24,6 +27,8 @@ uint64_t ask_number(const struct page_ask *ask, const char *name);
 /* Whether it is there at all. */
 bool ask_given(const struct page_ask *ask, const char *name);
 
+/* The session of the place, also where a row of it may be missing from the counts. */
+int find_session(struct place *place, struct cairn_session_info *info, char number[24]);
 /* Up to the header of a page, whose title this is; it ends with frame_end. */
 void place_begin(struct place *place, const char *title, bool live);
 /* Around the rows of a table, of the class `kind`; the headings end with a NULL. */
@@ -92,7 +97,7 @@ void put_picture_of(struct buf *out, uint64_t seq, const char *path);
 struct act_asked {
     const char *act;                   /* "resume", ... */
     uint64_t run, session, checkpoint; /* their numbers */
-    const char *task, *outcome, *label, *setting;
+    const char *task, *outcome, *label, *setting, *item;
 };
 /* Whether a page may set it: not what runs commands, and not what says which files and
  * variables of this machine are stored. */
@@ -105,6 +110,22 @@ void put_act(struct buf *out, const struct page_options *options, const char *la
 void act_form_begin(struct buf *out, const struct page_options *options,
                     const struct act_asked *asked);
 void put_hidden(struct buf *out, const char *name, const char *value);
+
+/* A command of a session that takes long, or one whose end is not on the board. */
+enum { LASTING = 16 }; /* of them at once */
+struct lasting {
+    uint64_t session;             /* 0: none */
+    char item[CAIRN_ITEM_ID_MAX]; /* "": of all its checks */
+    int64_t since_ns;
+    bool ended;
+    char problem[400];
+};
+struct lastings {
+    struct lasting at[LASTING];
+};
+/* Commands of a session that pages have begun and that still run, and those whose end is
+ * not on its board, each as a <p>: those about an item, or of all of them (NULL). */
+void put_lasting(struct place *place, uint64_t session, const char *item);
 
 /* ---- The pages ---- */
 
@@ -132,6 +153,8 @@ int plan_page(struct place *place);       /* /runs/3/plan */
 
 /* What a resume of the run would do, or `cairn rerun` of a task. */
 int put_resume_plan(struct place *place, uint64_t run, const char *again);
+/* Whose commands would run: a preview depends on all of its definition. */
+int depend_on_workflow(struct place *place, const struct cairn_workflow *workflow);
 void put_task_link(struct buf *out, uint64_t run, const char *task);
 
 #endif

@@ -387,8 +387,8 @@ static void put_group_row(struct page *page, size_t i, size_t n)
         counts[view->tasks[k].state]++;
     part_begin(page->options, page->out, "s", (uint32_t)i);
     buf_format(page->out,
-               "<tr id=\"s%zu\"><td>%zu tasks</td><th scope=\"row\" id=\"g%zu\">", i, n,
-               i);
+               "<tr id=\"s%zu\"><td>%zu task%s</td><th scope=\"row\" id=\"g%zu\">", i,
+               n, plural(n), i);
     html_text(page->out, view->tasks[i].group);
     put(page, "</th><td></td><td></td><td>");
     put_count_words(page->out, counts, PICTURE_STATES);
@@ -446,9 +446,10 @@ static void put_table(struct page *page)
             "<p class=\"note\">%zu tasks: each group has one row, behind the tasks "
             "that failed, run or are unknown.</p>",
             view->n);
-    put(page, "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"tasks\">"
-              "<table><thead><tr><th>State</th><th>Task</th><th>Took</th>"
-              "<th>Attempts</th><th>How it ended</th></tr></thead><tbody>");
+    put(page,
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"tasks\">"
+        "<table class=\"tasks\"><thead><tr><th>State</th><th>Task</th><th>Took</th>"
+        "<th>Attempts</th><th>How it ended</th></tr></thead><tbody>");
     for (size_t i = 0; all && i < view->n; i++)
         put_row(page, (uint32_t)i,
                 i == 0 || !same_group(&view->tasks[i - 1], &view->tasks[i]));
@@ -473,8 +474,9 @@ static void put_header(struct page *page)
     put(page, "<header id=\"head\"><h1>");
     html_text(page->out, run->workflow);
     buf_format(page->out, " <small>run %" PRIu64 "</small></h1>", run->run);
-    buf_format(page->out, "<p class=\"run %s\">%s, %u of %u tasks are done</p>",
-               run_state_text(run), run_state_text(run), run_done(run), run->total);
+    buf_format(page->out, "<p class=\"run %s\">%s, %u of %u task%s completed</p>",
+               run_state_text(run), run_state_text(run), run->completed, run->total,
+               plural(run->total));
     put_counts(page->out, page->view.counts);
     put(page, "</header>");
     part_end(page->options, page->out);

@@ -23,13 +23,6 @@ enum {
     COLUMNS_MOST = ITEM_COLUMNS + 1,
 };
 
-static int find_session(struct place *place, struct cairn_session_info *info,
-                        char number[24])
-{
-    snprintf(number, 24, "%" PRIu64, place->number);
-    return cairn_session_get(place->store, number, info, place->error);
-}
-
 /* ---- Items ---- */
 
 struct item_rows {
@@ -55,6 +48,17 @@ static void put_item_link(struct buf *out, uint64_t session, const char *id)
         buf_text(out, id);
 }
 
+static void put_check_act(struct place *place, uint64_t session,
+                          const struct cairn_item *item)
+{
+    char label[CAIRN_ITEM_ID_MAX + 8];
+    if (strcmp(item->kind, "check") != 0)
+        return;
+    snprintf(label, sizeof label, "Run %s", item->id);
+    put_act(place->out, place->options, label,
+            &(struct act_asked){.act = "check", .session = session, .item = item->id});
+}
+
 /* The row of an item, whose text is not cut to one line. */
 static int put_item(void *context, const struct cairn_item *item)
 {
@@ -78,6 +82,8 @@ static int put_item(void *context, const struct cairn_item *item)
             html_text(out, item->rationale ? item->rationale : "");
             buf_text(out, "</div>");
         }
+        if (column->width == 0 && rows->session != 0)
+            put_check_act(rows->place, rows->session, item);
         buf_text(out, "</td>");
     }
     buf_text(out, "</tr>");
@@ -146,6 +152,11 @@ static int put_section(struct item_rows *rows, const char *session, const char *
     if (total > most)
         buf_format(out, "%s%u of %" PRIu64, links ? ": " : "<p>", most, total);
     buf_text(out, links || total > most ? "</p>" : "");
+    if (rows->session != 0 && strcmp(kind->name, "check") == 0) {
+        put_lasting(rows->place, rows->session, NULL);
+        put_act(out, rows->place->options, "Run all checks",
+                &(struct act_asked){.act = "check-all", .session = rows->session});
+    }
     return 0;
 }
 
@@ -487,12 +498,12 @@ int session_page(struct place *place)
 }
 
 static int begin_page(struct place *place, struct cairn_session_info *info,
-                      char number[24], const char *what)
+                      char number[24], const char *what, bool live)
 {
     int rc = find_session(place, info, number);
     if (rc != 0)
         return rc;
-    place_begin(place, info->name, false);
+    place_begin(place, info->name, live);
     put_title(place, info, what);
     buf_text(place->out, "</header>");
     return 0;
@@ -505,7 +516,7 @@ int messages_page(struct place *place)
     struct cairn_checkpoint_info at = {0};
     struct talk talk = {
         .place = place, .session = number, .skip = ask_number(place->ask, "skip")};
-    int rc = begin_page(place, &info, number, "messages");
+    int rc = begin_page(place, &info, number, "messages", false);
     if (talk.skip > UINT32_MAX)
         talk.skip = UINT32_MAX;
     if (rc == 0 && ask_number(place->ask, "at") != 0) {
@@ -528,7 +539,7 @@ int message_page(struct place *place)
 {
     struct cairn_session_info info;
     char number[24];
-    int rc = begin_page(place, &info, number, "message");
+    int rc = begin_page(place, &info, number, "message", false);
     if (rc == 0)
         rc = cairn_message_get(place->store, number, ask_number(place->ask, "n"),
                                put_whole, place->out, place->error);
@@ -553,7 +564,7 @@ int items_page(struct place *place)
     struct cairn_item_filter filter = {
         .kind = kind->name, .page = {.limit = ALL_ITEMS, .offset = part.offset}};
     struct item_rows rows = {place, kind, place->number};
-    int rc = begin_page(place, &info, number, kind->plural);
+    int rc = begin_page(place, &info, number, kind->plural, false);
     if (rc == 0)
         rc = put_kind(&rows, number, &filter, &part.total);
     snprintf(address, sizeof address,
@@ -596,6 +607,7 @@ static int put_fields(void *context, const struct cairn_item *item)
         fact_end(out);
     }
     buf_text(out, "</dl>");
+    put_check_act(place, place->number, item);
     return 0;
 }
 
@@ -623,7 +635,9 @@ int one_item_page(struct place *place)
 {
     struct cairn_session_info info;
     char number[24], *id = ask_text(place->ask, "id");
-    int rc = begin_page(place, &info, number, "item");
+    int rc = begin_page(place, &info, number, "item", true);
+    part_begin(place->options, place->out, "item", NO_NUMBER);
+    buf_text(place->out, "<section id=\"item\">");
     if (rc == 0)
         rc = cairn_item_get(place->store, number, id ? id : "", NULL, put_fields, place,
                             place->error);
@@ -633,6 +647,10 @@ int one_item_page(struct place *place)
         rc = put_belongings(place, number, id);
     if (rc == 0 && id[0] == 'b')
         rc = put_contradictions(place, number, id);
+    if (rc == 0 && id[0] == 'v')
+        put_lasting(place, place->number, id);
+    buf_text(place->out, "</section>");
+    part_end(place->options, place->out);
     free(id);
     frame_end(place->out, place->options, wall_ns());
     return rc;
@@ -662,14 +680,23 @@ static int put_setting(void *context, const char *name, const char *value,
     return 0;
 }
 
-int settings_page(struct place *place)
+static int put_settings(struct place *place, const char *session)
 {
     static const char *const headings[] = {"Setting", "Value", "Source",
                                            "What it is for", NULL};
+    table_begin(place->out, "plain settings", "settings", headings);
+    int rc =
+        cairn_session_config(place->store, session, put_setting, place, place->error);
+    table_end(place->out);
+    return rc;
+}
+
+int settings_page(struct place *place)
+{
     struct cairn_session_info info;
     struct buf *out = place->out;
     char number[24], *word;
-    int rc = begin_page(place, &info, number, "settings");
+    int rc = begin_page(place, &info, number, "settings", false);
     if (rc == 0) {
         word = shell_word(info.name);
         buf_text(out, "<p>");
@@ -677,10 +704,7 @@ int settings_page(struct place *place)
                     word ? word : number);
         buf_format(out, "</p>");
         free(word);
-        table_begin(out, "plain settings", "settings", headings);
-        rc = cairn_session_config(place->store, number, put_setting, place,
-                                  place->error);
-        table_end(out);
+        rc = put_settings(place, number);
     }
     frame_end(out, place->options, wall_ns());
     return rc;
@@ -709,7 +733,7 @@ static int put_sizes(void *context, const struct cairn_session_size *size)
     const struct cairn_size *part;
     const char *name;
     char bytes[FORMAT_MAX];
-    table_begin(out, "sizes", "parts", headings);
+    table_begin(out, "sizes parts", "parts", headings);
     for (size_t i = 0; (part = size_part(size, i, &name)); i++) {
         buf_format(out, "<tr><th scope=\"row\">%s</th>", name);
         put_bytes(out, part->logical);
@@ -742,7 +766,7 @@ static int put_checkpoint_size(void *context, const struct cairn_checkpoint_size
         buf_text(out,
                  "<h2>Newest checkpoints</h2><p class=\"note\">Alone: what nothing "
                  "else refers to, which is free once the checkpoint is deleted</p>");
-        table_begin(out, "sizes", "checkpoints", headings);
+        table_begin(out, "sizes made", "checkpoints", headings);
     }
     buf_text(out, "<tr><td>");
     put_checkpoint_link(out, size->id);
@@ -767,7 +791,7 @@ static int put_file_size(void *context, const struct cairn_file_size *size)
         if (sizes->checkpoints > 0)
             table_end(out);
         buf_text(out, "<h2>Largest files</h2>");
-        table_begin(out, "sizes", "files", headings);
+        table_begin(out, "sizes largest", "files", headings);
     }
     buf_format(out,
                "<tr><th scope=\"row\"><a href=\"/sessions/%" PRIu64 "/history?path=",
@@ -782,9 +806,8 @@ static int put_file_size(void *context, const struct cairn_file_size *size)
     return 0;
 }
 
-int size_page(struct place *place)
+static int put_all_sizes(struct place *place, const char *session)
 {
-    struct cairn_session_info info;
     struct sizes sizes = {.out = place->out, .session = place->number};
     const struct cairn_size_request request = {.total = put_sizes,
                                                .checkpoints = SIZES_SHOWN,
@@ -792,15 +815,22 @@ int size_page(struct place *place)
                                                .checkpoint = put_checkpoint_size,
                                                .file = put_file_size,
                                                .context = &sizes};
+    int rc = cairn_session_size(place->store, session, &request, place->error);
+    if (sizes.checkpoints + sizes.files > 0)
+        table_end(place->out);
+    return rc;
+}
+
+int size_page(struct place *place)
+{
+    struct cairn_session_info info;
     char number[24];
-    int rc = begin_page(place, &info, number, "what takes room");
+    int rc = begin_page(place, &info, number, "what takes room", false);
     if (rc == 0) {
         buf_text(place->out, "<p>");
         put_command(place->out, place->options, "cairn session size %s", number);
         buf_text(place->out, "</p>");
-        rc = cairn_session_size(place->store, number, &request, place->error);
-        if (sizes.checkpoints + sizes.files > 0)
-            table_end(place->out);
+        rc = put_all_sizes(place, number);
     }
     frame_end(place->out, place->options, wall_ns());
     return rc;
@@ -813,7 +843,8 @@ enum {
     TIMELINE_BYTES = 400 << 10, /* so that a part takes no more than this */
     BOARD_BYTES = 500 << 10,
     TALK_BYTES = 500 << 10,
-    REPORT_BYTES = 1900 << 10, /* of all, with the style and the foot: 2 MB */
+    SETTINGS_BYTES = 60 << 10,
+    REPORT_BYTES = 1840 << 10, /* up to these, with the style; with the foot: 2 MB */
     CHANGES_BYTES = 256 << 10, /* of one checkpoint */
     CHECKPOINTS_MOST = 200,
 };
@@ -838,6 +869,16 @@ static int put_timeline_part(struct place *place, const char *session)
     (void)session;
     buf_text(place->out, "<section id=\"timeline\"><h2>Timeline</h2>");
     int rc = put_damage(place, put_session_timeline(place, place->number));
+    buf_text(place->out, "</section>");
+    return rc;
+}
+
+static int put_settings_part(struct place *place, const char *session)
+{
+    buf_text(place->out, "<section id=\"settings\"><h2>Settings</h2>");
+    int rc = put_damage(place, put_settings(place, session));
+    buf_text(place->out, "</section><section id=\"size\"><h2>What takes room</h2>");
+    rc = rc ?: put_damage(place, put_all_sizes(place, session));
     buf_text(place->out, "</section>");
     return rc;
 }
@@ -992,7 +1033,8 @@ int session_report(struct buf *out, struct cairn_store *store, uint64_t session,
 {
     const struct page_ask ask = {.query = no_query};
     struct buf page = BUF_INIT;
-    struct place place = {&page, store, options, &ask, NULL, error, session, 0};
+    struct place place = {&page, store,   options, &ask, NULL,
+                          error, session, 0,       NULL, false};
     struct report report = {.place = &place};
     struct cairn_session_info info;
     int rc = find_session(&place, &info, report.session);
@@ -1009,6 +1051,9 @@ int session_report(struct buf *out, struct cairn_store *store, uint64_t session,
         rc = put_fitting(&place, report.session, put_talk_part, TALK_BYTES, "Messages");
     if (rc == 0)
         rc = put_checkpoints(&report);
+    if (rc == 0)
+        rc = put_fitting(&place, report.session, put_settings_part, SETTINGS_BYTES,
+                         "Settings");
     if (rc == 0) {
         frame_end(&page, options, wall_ns());
         rc = buf_check(&page, error);

@@ -87,13 +87,23 @@ static int put_plan(struct place *place, const struct cairn_plan *plan)
     return cairn_plan_check(plan, place->error);
 }
 
+int depend_on_workflow(struct place *place, const struct cairn_workflow *workflow)
+{
+    char digest[65] = "";
+    if (!place->depends)
+        return 0;
+    int rc = cairn_workflow_digest(workflow, digest, place->error);
+    buf_text(place->depends, digest);
+    return rc;
+}
+
 int put_resume_plan(struct place *place, uint64_t run, const char *again)
 {
     struct cairn_workflow *workflow = NULL;
     struct cairn_plan *plan = NULL;
     int rc = read_plan(place, run, again, &workflow, &plan);
     if (rc == 0)
-        rc = put_plan(place, plan);
+        rc = depend_on_workflow(place, workflow) ?: put_plan(place, plan);
     cairn_plan_free(plan);
     cairn_workflow_free(workflow);
     return rc;

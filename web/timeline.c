@@ -43,6 +43,7 @@ struct timeline {
     size_t entry;              /* of the tree: whose rows are written */
     char before[CAIRN_ID_MAX]; /* where the branch begins */
     uint64_t shown;
+    struct cairn_error told; /* what was damaged last: many lists meet the same row */
 };
 
 /* ---- A row ---- */
@@ -136,7 +137,8 @@ static int put_row(void *context, const struct cairn_checkpoint_info *info)
     if (debug)
         html_text(out, trigger && !info->damaged ? trigger : "");
     else if (info->counted)
-        buf_format(out, "%u of %u tasks", info->completed, info->total);
+        buf_format(out, "%u of %u task%s completed", info->completed, info->total,
+                   plural(info->total));
     buf_text(out, "</td><td>");
     html_start(out, info->message, TEXT_SHOWN);
     html_text(out, checkpoint_flaw(info));
@@ -154,6 +156,9 @@ static int put_damaged(struct timeline *t, int rc)
 {
     if (rc != CAIRN_EDAMAGED)
         return rc;
+    if (strcmp(t->told.text, t->place->error->text) == 0)
+        return 0;
+    t->told = *t->place->error;
     buf_text(t->place->out, "<tr><td colspan=\"7\">");
     rc = put_damage(t->place, rc);
     buf_text(t->place->out, "</td></tr>");
@@ -235,8 +240,8 @@ static int put_branches(struct timeline *t, uint64_t session, uint64_t only)
 {
     struct buf *out = t->place->out;
     size_t shown = 0;
-    int rc = branch_lineage_read(&t->branch_lineage, t->place->store, session,
-                                 t->place->error);
+    int rc = put_damaged(t, branch_lineage_read(&t->branch_lineage, t->place->store,
+                                                session, t->place->error));
     const struct branch_lineage *lineage = t->branches = &t->branch_lineage;
     for (size_t i = 0; rc == 0 && i < lineage->tree.n; i++) {
         size_t entry = lineage->tree.order[i];
@@ -294,11 +299,13 @@ static int put_sessions(struct timeline *t, struct part_shown *part)
 static int put_session(struct timeline *t, uint64_t session)
 {
     struct session_starts starts;
-    struct cairn_session_info info;
+    struct cairn_session_info info = {0};
     struct cairn_page page = {.limit = 100};
     char number[24];
-    snprintf(number, sizeof number, "%" PRIu64, session);
-    int rc = cairn_session_get(t->place->store, number, &info, t->place->error);
+    int rc = cairn_session_get(t->place->store, u64_text(session, number), &info,
+                               t->place->error);
+    if (info.session != 0)
+        rc = put_damaged(t, rc);
     if (rc != 0)
         return rc;
     rc = put_damaged(
@@ -486,6 +493,8 @@ int timeline_page(struct place *place)
     buf_text(out, "</p></header>");
     if (session != 0)
         put_unfinished_restores(place, session);
+    put_note(out, "@ marks the newest checkpoint of a branch or run, o each before it; "
+                  "branches and forks stand below what they begin at.");
     buf_text(out, "<form action=\"/compare\"><p>Choose two checkpoints: "
                   "<button>Compare</button></p>");
     int rc = put_table(&t, &sessions, &runs);

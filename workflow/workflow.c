@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/os.h"
+#include "base/sha256.h"
 #include "base/words.h"
 #include "graph/definition.h"
 #include "graph/members.h"
@@ -429,6 +430,20 @@ int workflow_rebuild(struct cairn_workflow *w, struct cairn_error *error)
     w->digested = false;
     forget_commands(w->commands);
     return 0;
+}
+
+int cairn_workflow_digest(const struct cairn_workflow *w, char digest[65],
+                          struct cairn_error *error)
+{
+    struct buf bytes = BUF_INIT;
+    struct digest sum = w->digest;
+    int rc = w->digested ? 0
+                         : definition_encode(&w->definition, &bytes, error)
+                               ?: sha256_of(bytes.data, bytes.size, &sum, error);
+    if (!rc)
+        digest_hex(&sum, digest);
+    buf_release(&bytes);
+    return rc;
 }
 
 int cairn_workflow_compile(struct cairn_workflow *w, struct cairn_error *error)

@@ -487,6 +487,7 @@ struct tree {
     struct cairn_store *store;
     struct doc *doc; /* with --json */
     struct run_lineage lineage;
+    struct cairn_error damage; /* of sessions: of the first that is damaged */
 };
 
 struct rows {
@@ -613,23 +614,24 @@ static int print_runs(struct tree *tree)
 }
 
 /* Sessions belong to no workflow, and are on the first page. */
-static int print_sessions(const struct tree *tree, bool *any)
+static int print_sessions(struct tree *tree, bool *any)
 {
     const struct settings *settings = tree->settings;
     *any = false;
     if (settings->given[OPT_WORKFLOW] || settings->number[OPT_OFFSET] > 0)
         return 0;
     return sessions_tree(tree->store, tree->doc,
-                         (uint32_t)settings->number[OPT_LIMIT_PER_RUN], any);
+                         (uint32_t)settings->number[OPT_LIMIT_PER_RUN], any,
+                         &tree->damage);
 }
 
 static int print_all(struct tree *tree)
 {
     bool any = false;
     int status = print_runs(tree) ?: print_sessions(tree, &any);
-    if (status == 0 && tree->lineage.tree.n == 0 && !any)
+    if (status == 0 && tree->lineage.tree.n == 0 && !any && tree->damage.code == 0)
         say("no runs");
-    return status;
+    return status ?: report_code(tree->damage.code, &tree->damage);
 }
 
 static int show_tree(struct tree *tree)
@@ -655,7 +657,13 @@ static int show_tree(struct tree *tree)
     tree->doc = NULL;
     if (status != 0)
         return doc_close(&doc, status);
-    return doc_print(&doc);
+    const char *damaged = tree->damage.code != 0 ? tree->damage.text : NULL;
+    doc_end(&doc);
+    doc_text(&doc, "damaged", damaged);
+    status = doc_print(&doc);
+    if (damaged)
+        ui_error(damaged);
+    return status == 0 ? cairn_exit_status(tree->damage.code) : status;
 }
 
 int command_checkpoint_timeline(struct settings *settings)

@@ -378,8 +378,9 @@ int command_doctor(struct settings *settings)
         print_remedy(&report, NULL);
         name_files(settings, &report);
         out_flush();
-        say("%u bad, %u warnings, %u ok", report.counts[CAIRN_HEALTH_BAD],
-            report.counts[CAIRN_HEALTH_WARN], report.counts[CAIRN_HEALTH_OK]);
+        say("%u bad, %u warning%s, %u ok", report.counts[CAIRN_HEALTH_BAD],
+            report.counts[CAIRN_HEALTH_WARN], plural(report.counts[CAIRN_HEALTH_WARN]),
+            report.counts[CAIRN_HEALTH_OK]);
     }
     return status;
 }

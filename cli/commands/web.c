@@ -238,8 +238,8 @@ struct deed {
 static struct site_command *next_command(struct deed *deed)
 {
     struct act_line line = act_line(deed->act);
-    deed->command =
-        (struct site_command){line.argv, line.starts, line.looks, line.text};
+    deed->command = (struct site_command){line.argv, line.starts,  line.looks,
+                                          line.text, line.verdict, line.lasts};
     return &deed->command;
 }
 
@@ -289,6 +289,16 @@ static struct site_command *end_act(void *context, struct site_command *command,
     return NULL;
 }
 
+static void answer_lasting(void *context, const struct site_command *command,
+                           struct site_answer *answer)
+{
+    struct serving *serving = context;
+    const struct deed *deed = (const struct deed *)command;
+    struct page_answer page = {.status = 200};
+    act_lasts(deed->act, serving->store, &serving->pages, &page);
+    hand_over(&page, answer);
+}
+
 /* Said when the end was asked for. What it leaves of a restore is said at the end. */
 static void say_owed(void *context, const struct site_command *command, bool left)
 {
@@ -320,9 +330,11 @@ static bool allow_changes(struct serving *serving)
         serving->argv[n++] = serving->words[1];
     serving->acts = acts_new(serving->argv, n);
     serving->pages.key = serving->key;
+    serving->pages.lastings = serving->acts ? acts_lastings(serving->acts) : NULL;
     options->key = serving->key;
     options->act = begin_act;
     options->acted = end_act;
+    options->lasting = answer_lasting;
     options->owed = say_owed;
     return serving->acts != NULL;
 }

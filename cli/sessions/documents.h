@@ -21,8 +21,9 @@ int branch_go_on(const struct settings *settings, branch_move_fn *move, void *co
 /* Every session with its branches, each with at most `limit` of its newest checkpoints;
  * a branch is below the one that it starts from. Into an array of the document, or
  * without one (NULL) for people. `*any`: there is a session. Returns an exit status,
- * after printing what is wrong. */
-int sessions_tree(struct cairn_store *store, struct doc *doc, uint32_t limit,
-                  bool *any);
+ * after printing what is wrong; what is damaged is left out, and the first of it is
+ * `damage`, which begins empty. */
+int sessions_tree(struct cairn_store *store, struct doc *doc, uint32_t limit, bool *any,
+                  struct cairn_error *damage);
 
 #endif

@@ -354,7 +354,7 @@ static int blame_path(void *context, const char *path, struct cairn_error *error
     struct blaming *b = context;
     begin_path(b->doc, path, "lines");
     return cairn_files_blame(b->settings->store, session_option(b->settings), b->at,
-                             path, b->line, each_line, b, error);
+                             path, b->line, NULL, each_line, b, error);
 }
 
 static int blame(const struct settings *settings, struct blaming *b)

@@ -300,10 +300,21 @@ int command_session_list(struct settings *settings)
     struct cairn_page page = {.limit = (uint32_t)settings->number[OPT_LIMIT],
                               .offset = settings->number[OPT_OFFSET]};
     uint64_t total = 0;
-    if (cairn_session_list(settings->store, &page, each_session, &listing, &total,
-                           &error) == 0)
-        return page_end(listing.doc, &page, "session", listing.shown, total);
-    return doc_close(listing.doc, report_error(&error));
+    int rc = cairn_session_list(settings->store, &page, each_session, &listing, &total,
+                                &error);
+    if (rc != 0 && rc != CAIRN_EDAMAGED)
+        return doc_close(listing.doc, report_error(&error));
+    if (listing.doc) {
+        doc_end(listing.doc);
+        doc_text(listing.doc, "damaged", rc != 0 ? error.text : NULL);
+        doc_page(listing.doc, &page, total);
+        status = doc_print(listing.doc);
+    } else {
+        status = page_end(NULL, &page, "session", listing.shown, total);
+    }
+    if (rc != 0)
+        ui_error(error.text);
+    return status == 0 ? cairn_exit_status(rc) : status;
 }
 
 /* cairn session config: shows the settings of a session, or changes one. */

@@ -143,16 +143,28 @@ static void begin_session(struct doc *doc, const struct cairn_session_info *info
         format_local(when, info->started_ns), info->name);
 }
 
+/* Of several that are damaged the first one is named, at the end. */
+static int past_damage(int rc, const struct cairn_error *error,
+                       struct cairn_error *damage)
+{
+    if (rc != CAIRN_EDAMAGED)
+        return report_code(rc, error);
+    if (damage->code == 0)
+        *damage = *error;
+    return 0;
+}
+
 static int show_session(const struct branches *of,
-                        const struct cairn_session_info *info)
+                        const struct cairn_session_info *info,
+                        struct cairn_error *damage)
 {
     struct branches tree = *of;
     struct cairn_error error = {0};
-    int status = 0;
     tree.session = info->session;
-    if (branch_lineage_read(&tree.lineage, tree.store, info->session, &error) != 0)
-        status = report_error(&error);
-    else
+    int status = past_damage(
+        branch_lineage_read(&tree.lineage, tree.store, info->session, &error), &error,
+        damage);
+    if (status == 0)
         begin_session(tree.doc, info);
     for (size_t i = 0; i < tree.lineage.tree.n && status == 0 && !ui_output_lost(); i++)
         status = show_branch(&tree, tree.lineage.tree.order[i]);
@@ -164,18 +176,18 @@ static int show_session(const struct branches *of,
     return status;
 }
 
-int sessions_tree(struct cairn_store *store, struct doc *doc, uint32_t limit, bool *any)
+int sessions_tree(struct cairn_store *store, struct doc *doc, uint32_t limit, bool *any,
+                  struct cairn_error *damage)
 {
     struct session_starts starts;
     struct branches tree = {
         .store = store, .starts = &starts, .doc = doc, .limit = limit};
     struct cairn_page page = {.all = true};
     struct cairn_error error = {0};
-    int status = 0;
-    if (session_starts_read(&starts, store, &page, NULL, &error) != 0)
-        status = report_error(&error);
+    int status = past_damage(session_starts_read(&starts, store, &page, NULL, &error),
+                             &error, damage);
     for (size_t i = 0; i < starts.n_sessions && status == 0 && !ui_output_lost(); i++)
-        status = show_session(&tree, &starts.sessions[i]);
+        status = show_session(&tree, &starts.sessions[i], damage);
     *any = starts.n_sessions > 0;
     session_starts_release(&starts);
     return status;

@@ -224,6 +224,7 @@ struct cairn_file_line {
     const char *prompt;  /* the last one of the user before it, or NULL */
     const char *path;    /* what the file was called then */
     uint64_t line_then;  /* and the line in it */
+    bool open;           /* or in an older one: the part ended here */
 };
 /* Tells for a line of a file (0: for each) in which checkpoint it came to be: back over
  * the checkpoints that led to `at` (NULL: to the newest one of the present line), of
@@ -231,10 +232,14 @@ struct cairn_file_line {
  * is followed if its content is the same. CAIRN_EUSAGE: it has no lines (it is no file,
  * binary, or larger than 4 MiB); CAIRN_ENOTFOUND: there is no such file or line;
  * CAIRN_EDAMAGED: some checkpoints on the way are damaged, so that a line may be older
- * than was told; or the file itself is, and nothing was told. The callback must not use
- * the store; a non-zero return stops. */
+ * than was told; or the file itself is, and nothing was told. `part` NULL: all of it.
+ * Of a part that ends at its limit the lines that are left are open: the same call for
+ * `at` the checkpoint `next` and the path that they have there goes on, with
+ * their lines there; `from` must be 0. The callback must not use the store; a non-zero
+ * return stops. */
 CAIRN_API int cairn_files_blame(struct cairn_store *store, const char *session,
                                 const char *at, const char *path, uint64_t line,
+                                struct cairn_files_part *part,
                                 int (*each)(void *, const struct cairn_file_line *),
                                 void *context, struct cairn_error *error);
 

@@ -49,6 +49,8 @@ struct cairn_session_info {
 CAIRN_API int cairn_session_start(struct cairn_store *store, const char *name,
                                   bool current, struct cairn_session_info *info,
                                   struct cairn_error *error);
+/* CAIRN_EDAMAGED with the session's number in *info (0 before the call): what it says is
+ * so, but the counts may be too low, since the row that the error names is damaged. */
 CAIRN_API int cairn_session_get(struct cairn_store *store, const char *session,
                                 struct cairn_session_info *info,
                                 struct cairn_error *error);

@@ -244,6 +244,11 @@ CAIRN_API int cairn_workflow_compile(struct cairn_workflow *workflow,
 CAIRN_API uint32_t cairn_workflow_tasks(const struct cairn_workflow *workflow);
 CAIRN_API uint32_t cairn_workflow_nodes(const struct cairn_workflow *workflow);
 CAIRN_API uint64_t cairn_workflow_edges(const struct cairn_workflow *workflow);
+/* What tells one definition from another: the SHA-256, in hex, of all that the workflow
+ * says, as docs/definition-format.md has it, with the params that it was loaded with.
+ * Comments and the order of keys do not count. */
+CAIRN_API int cairn_workflow_digest(const struct cairn_workflow *workflow,
+                                    char digest[65], struct cairn_error *error);
 /* Describes one node; CAIRN_ENOTFOUND past the last, or before it is compiled. */
 CAIRN_API int cairn_workflow_node(const struct cairn_workflow *workflow, uint32_t node,
                                   struct cairn_node_info *info);

@@ -894,6 +894,7 @@ struct blame {
     uint32_t at;          /* the step of `now` */
     struct tree_entry entry;
     const char *path;
+    bool open;              /* the part ended before all was known */
     size_t first, n;        /* the lines that are asked for */
     struct origin *origins; /* [n] */
     size_t *lines;          /* [left] in `now` */
@@ -1172,7 +1173,8 @@ static int give_lines(struct blame *b,
                                        .message = told->message,
                                        .prompt = told->prompt,
                                        .path = origin->path,
-                                       .line_then = origin->line + 1};
+                                       .line_then = origin->line + 1,
+                                       .open = b->open && origin->step == b->at};
         memcpy(line.id, told->id, sizeof line.id);
         stopped = each(context, &line);
     }
@@ -1180,16 +1182,28 @@ static int give_lines(struct blame *b,
 }
 
 int cairn_files_blame(struct cairn_store *store, const char *session, const char *at,
-                      const char *path, uint64_t line,
+                      const char *path, uint64_t line, struct cairn_files_part *part,
                       int (*each)(void *, const struct cairn_file_line *),
                       void *context, struct cairn_error *error)
 {
     struct blame b = {.trail = trail_begin(str_of(path)), .error = error};
-    int rc = history_open(&b.h, store, session, at, false, error)
+    int rc = part_check(part, error);
+    int64_t until_ns = part_until(part, 100);
+    if (!rc && part && part->from)
+        rc = error_set(error, CAIRN_EUSAGE, "a part of blame begins by its checkpoint");
+    if (rc)
+        return rc;
+    rc = history_open(&b.h, store, session, at, false, error)
              ?: find_end(&b, path)
              ?: take_lines(&b, path, line);
-    while (!rc && b.left)
+    while (!rc && b.left && !b.open) {
         rc = go_back(&b);
+        b.open = b.left && is_late(until_ns);
+    }
+    if (part)
+        part->next = !rc && b.open ? b.h.steps[b.at].seq : 0;
+    if (b.open)
+        settle(&b, NULL);
     if (!rc)
         rc = give_lines(&b, each, context);
     if (!rc && b.damaged)

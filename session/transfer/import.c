@@ -1104,7 +1104,7 @@ int cairn_session_import(struct cairn_store *store,
         *result = im.result;
     if (!rc && im.result.refused)
         rc = error_set(error, CAIRN_EDAMAGED,
-                       "%llu parts of the file were refused, and the rest was imported",
+                       "refused parts of the file: %llu; the rest was imported",
                        (unsigned long long)im.result.refused);
     return rc;
 }

@@ -126,7 +126,7 @@ exits 0 cairn report --html -o page.html
 wait
 ok 'a page of what runs' inert page.html
 cp page.html out
-says 'class="run running">running, 0 of 1 tasks are done'
+says 'class="run running">running, 0 of 1 task completed'
 says '>begun'
 
 # A session.
@@ -160,6 +160,9 @@ says '</td><td>changed</td></tr>' 'with the files that changed'
 says 'restored <a' 'restores'
 says 'confidence over time' 'a chart'
 says 'what beliefs rest on' 'a graph'
+says '<section id="settings"><h2>Settings</h2>' 'its settings'
+says '<th scope="row">size-budget</th><td>2G</td><td>default</td>' 'each with its value'
+says '<h2>Newest checkpoints</h2>' 'what takes room'
 says 'I will &lt;look&gt;' 'messages'
 says '<section id="c2"><h3>debug:2-' 'checkpoints'
 says 'href="#c2"' 'to which links lead'

@@ -103,6 +103,14 @@ is "${#nonce}" 32 'has a nonce'
 refused 409 'the nonce is of this action alone' "key=$key&act=rerun&run=1&task=bad&nonce=$nonce"
 post "$form"
 nonce=$(nonce)
+cp flow.yaml kept.yaml
+sed -i 's/exit 3;/exit 4;/' flow.yaml
+post "$form&nonce=$nonce"
+is "$code" 409 'a command was edited, where the plan says the same'
+has 'Things have changed since you looked'
+mv kept.yaml flow.yaml
+post "$form"
+nonce=$(nonce)
 touch good
 run cairn resume 1 --no-wait each
 post "$form&nonce=$nonce"
@@ -186,7 +194,7 @@ browse 'a browser presses the buttons' \
     'document.querySelector("textarea").value = "one=1\ntwo=2"; document.querySelector("form.act button").click(); true' \
     'document.title === "done" && /cairn complete --output .*one=1.* --output .*two=2.* 5 a/.test(document.body.innerText)' \
     '!cairn resume 5' 'document.querySelector("h1 a").click(); true' \
-    'document.querySelector("#head .run")?.textContent === "completed, 2 of 2 tasks are done"' \
+    'document.querySelector("#head .run")?.textContent === "completed, 2 of 2 tasks completed"' \
     '[...document.querySelectorAll("tbody a")].find((a) => a.textContent === "why").click(); true' 'document.title === "a"' \
     '/one = 1/.test(document.body.innerText) && document.documentElement.scrollWidth <= innerWidth' &&
     is "$(cairn values a two --run 5)" 2 'what was typed has come'

@@ -310,6 +310,86 @@ run cairn session start slow
 run cairn session config hook-timeout 60s
 slow=$(cairn session show --json >shown; json_get .session shown)
 run cairn session config hook.checkpoint "touch '$PWD/begun'; n=0; while ! test -e '$PWD/go' && test \$((n += 1)) -lt 1000; do sleep 0.03; done; touch '$PWD/ended'"
+# ---- Checks ----
+serve --allow-changes
+enter
+run cairn session start checks -q
+checks=$(cairn session list --json --limit 1 >s; json_get '.sessions[0].session' s)
+run cairn check add "good $(sed -n 1p planted)" --run 'echo "<b>it holds</b>"'
+run cairn check add bad --run 'echo it does not; exit 3' --retries 0
+run cairn check add long --run 'touch begun; until [ -e go ]; do sleep 0.05; done; echo at last; exit 1' --retries 0
+page 200 "/sessions/$checks" 'a session with checks'
+has '<button>Run v1...</button>' 'a button for each'
+has '<button>Run all checks...</button>' 'and for all'
+check="key=$(key)&act=check&session=$checks&item"
+post "$check=v1"
+is "$code" 200 'what would run'
+ok 'a preview that is inert' inert body "$served"
+has '<pre class="command">echo &#34;&lt;b&gt;it holds&lt;/b&gt;&#34;</pre>' 'its whole command'
+has "In the directory $PWD " 'and where'
+has "<code>cairn check run --session $checks v1</code>"
+nonce=$(nonce)
+run cairn check update v1 --run 'true'
+post "$check=v1&nonce=$nonce"
+is "$code" 409 'another command than was shown does not run'
+has 'Things have changed since you looked'
+post "$check=v1&nonce=$(nonce)"
+is "$code" 200 'as it was shown, it does'
+has 'v1     passed' 'what it printed'
+post "$check=v2"
+post "$check=v2&nonce=$(nonce)"
+is "$code" 200 'one that does not pass is done, too'
+has 'Done: Run check v2'
+has '1 attempt, exit 3'
+rm -f begun go
+post "$check=v3"
+post "$check=v3&nonce=$(nonce)"
+is "$code" 200 'one that takes long'
+has 'It goes on: Run check v3' 'is answered before its end'
+page 200 "/sessions/$checks/item?id=v3" 'its page'
+has 'This runs: check v3, begun ' 'says so'
+has 'pending'
+page 200 "/sessions/$checks" 'and that of the session'
+has 'This runs: check v3, begun '
+refused 409 'not twice at once' "$check=v3"
+has 'It runs already'
+ok 'it is at work' wait_for 20 test -e begun
+touch go
+ok 'its end is on the board' wait_for 20 sh -c 'cairn check show v3 | grep -q "at last"'
+gone_on() { page_of "/sessions/$checks" && ! grep -q 'This runs' body; }
+page_of() { ask GET "$1" && [ "$code" = 200 ]; }
+ok 'and it goes on no more' wait_for 20 gone_on
+refused 409 'what is no check' "$check=h1"
+refused 409 'one that is not there' "$check=v9"
+refused 400 'none is named' "key=$(page_of "/sessions/$checks" && key)&act=check&session=$checks"
+all="key=$(page_of "/sessions/$checks" && key)&act=check-all&session=$checks"
+post "$all"
+has "<code>cairn check run --all --session $checks</code>" 'all of them'
+post "$all&nonce=$(nonce)"
+has '1 passed, 2 not'
+run cairn events --maintenance
+says "web: cairn check run --session $checks v3" 'it was noted'
+create="key=$(page_of "/sessions/$checks" && key)&act=create&session=$checks&text"
+post "$create=a%00b"
+is "$code" 400 'a NUL in what was typed is refused'
+post "$create=%zz"
+is "$code" 400 'and what is not encoded as a form is'
+rm -f begun go
+run cairn check add 'at the end' --run 'touch begun; until [ -e go ]; do sleep 0.05; done'
+page_of "/sessions/$checks"
+post "$check=v4"
+post "$check=v4&nonce=$(nonce)"
+has 'It goes on'
+ok 'it is at work' wait_for 20 test -e begun
+kill -INT "$server"
+ok 'the server waits for it' wait_for 20 grep -q 'waited for.*: cairn check run --session' web.err
+touch go
+wait "$server"
+is "$?" 0 'and ends'
+run cairn check show v4
+says 'passed' 'its end was recorded'
+run cairn session end
+
 begin() { # SECONDS-OF-THE-SERVER...
     rm -f begun go ended
     serve --allow-changes "$@"

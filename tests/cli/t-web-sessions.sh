@@ -291,6 +291,34 @@ page 200 /timeline 'the timeline'
 has '<b>Damaged:</b> branch 3 of session 2 '
 has '<a href="/sessions/3">talks</a>' 'the others are there'
 has '<a href="/runs/1">run 1</a>' 'has the runs, too'
+is "$(grep -o '<b>Damaged:' body | wc -l | tr -d ' ')" 1 'names it once'
+has 'branch main <small>current position' 'and has the branches of the others'
+page 200 '/timeline?session=3' 'the timeline of another session'
+has '<b>Damaged:</b> branch 3 of session 2 '
+has 'branch main <small>current position' 'has its branch'
+page 200 /sessions/3 'its page'
+has '<b>Damaged:</b> branch 3 of session 2 '
+has 'message 102' 'shows what it has'
+run cairn checkpoint timeline
+is "$status" 5 'as the command says'
+says 'talks' out
+says '* branch main  current' out
+run cairn checkpoint timeline --json
+is "$status" 5 'also as JSON'
+is "$(json_get '.sessions[0].tree[0].name' out)" main 'which has the others'
+ok 'and names it' grep -q '"damaged":"branch 3 of session 2 is damaged' out
+"$BUILD/tests/tools/sql" .cairn/cairn.db "UPDATE session SET name = 'else' WHERE session = 1"
+page 200 / 'the first page, when the row of a session is damaged'
+has ' is damaged: its checksum does not match' 'names one'
+has '<a href="/sessions/3">talks</a>' 'the others are there'
+run cairn session list --limit 2
+is "$status" 5 'the list says it'
+says '3 sessions' err
+says 'talks' out
+run cairn session list --json
+is "$status" 5 'also as JSON'
+is "$(json_get '.sessions[0].name' out)" talks 'which has the others'
+ok 'and names it' grep -q '"damaged":"the row of session 1 is damaged' out
 stop
 is "$status" 0 'it ends in order'
 done_testing

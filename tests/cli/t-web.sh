@@ -180,11 +180,11 @@ is "$(sed -n 's/^data: \([a-z0-9]*\)$/\1/p' events | head -n 1)" facts 'only wha
 ok 'as events' grep -q '^Content-Type: text/event-stream$' events
 ask GET /runs/3
 old=$(turn)
-(follow 20 "/runs/3/events?turn=$old" -u 'completed, 2 of 2 tasks are done') &
+(follow 20 "/runs/3/events?turn=$old" -u 'completed, 2 of 2 tasks completed') &
 sleep 0.3
 : >go
 wait $!
-ok 'the end is seen' grep -q '^data: <header id="head">.*completed, 2 of 2 tasks are done' events
+ok 'the end is seen' grep -q '^data: <header id="head">.*completed, 2 of 2 tasks completed' events
 ok 'the row of a task' sh -c "grep -A1 '^data: r1\$' events | grep -q '^data: <tr id=\"r1\">.*completed'"
 wait $slow
 ask GET /runs/3
@@ -248,7 +248,7 @@ printf 'name: seen\ntasks: {a: {run: "until [ -e on ]; do sleep 0.05; done"}, b:
 browse 'a browser shows what happens' \
     '!(cairn run -q seen.yaml >/dev/null 2>&1 &)' \
     '/6 runs/.test(document.body.innerText)' 'location.href = "/runs/6"; true' \
-    'document.querySelector("#head .run")?.textContent === "running, 0 of 2 tasks are done"' \
+    'document.querySelector("#head .run")?.textContent === "running, 0 of 2 tasks completed"' \
     'window.kept = true; document.querySelector("a.node").focus(); true' '!touch on' \
     'document.querySelector("#head .run").textContent === "failed, 2 of 2 tasks are done"' \
     'window.kept && document.activeElement.id === "n0"' \

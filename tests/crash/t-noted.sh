@@ -140,7 +140,7 @@ for file in .cairn/live/run-1.*.ends; do
     printf '\377\1\376\2' | dd of="$file" bs=1 seek=300 conv=notrunc 2>/dev/null
 done
 exits 0 cairn resume
-says '1 notes of ended processes' 'a torn note is reported'
+says '1 note of ended processes' 'a torn note is reported'
 is "$(sort ran | uniq -d | wc -l)" 1 'and its task runs again, no other'
 
 ok 'plain: once more' begin plain.yaml 3

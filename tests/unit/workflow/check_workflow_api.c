@@ -654,6 +654,32 @@ START_TEST(test_retries)
 }
 END_TEST
 
+START_TEST(test_digest)
+{
+    char first[65], again[65];
+    struct cairn_task task = {.id = "a", .run = "true"};
+    accept(&task);
+    compile();
+    ck_assert_int_eq(cairn_workflow_digest(workflow, first, &failure), 0);
+    ck_assert_uint_eq(strlen(first), 64);
+    ck_assert_int_eq(cairn_workflow_digest(workflow, again, &failure), 0);
+    ck_assert_str_eq(first, again);
+    teardown();
+    setup();
+    accept(&task);
+    compile();
+    ck_assert_int_eq(cairn_workflow_digest(workflow, again, &failure), 0);
+    ck_assert_str_eq(first, again);
+    teardown();
+    setup();
+    task.run = "false";
+    accept(&task);
+    compile();
+    ck_assert_int_eq(cairn_workflow_digest(workflow, again, &failure), 0);
+    ck_assert_str_ne(first, again);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("workflow api");
@@ -679,6 +705,7 @@ int main(void)
     tcase_add_test(c, test_services);
     tcase_add_test(c, test_rounds);
     tcase_add_test(c, test_foreach);
+    tcase_add_test(c, test_digest);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }

@@ -183,12 +183,72 @@ START_TEST(lines)
 }
 END_TEST
 
+/* ---- Since when each line is there ---- */
+
+struct blamed {
+    uint64_t seq[2], line_then[2];
+    char path[64];
+    bool open;
+    size_t n;
+};
+
+static int note_line(void *context, const struct cairn_file_line *line)
+{
+    struct blamed *blamed = context;
+    ck_assert_uint_lt(blamed->n, 2);
+    blamed->seq[blamed->n] = line->seq;
+    blamed->line_then[blamed->n++] = line->line_then;
+    if (line->open) {
+        blamed->open = true;
+        snprintf(blamed->path, sizeof blamed->path, "%s", line->path);
+    }
+    return 0;
+}
+
+START_TEST(origins)
+{
+    struct cairn_files_part part = {.limit_ms = 1};
+    struct blamed all = {.n = 0}, some = {.n = 0};
+    char at[32];
+    int parts = 0;
+    begin();
+    for (int n = 0; n < 300; n++) {
+        struct cairn_capture capture = {.message = "more"};
+        struct cairn_captured made;
+        write_files(n);
+        good(cairn_session_checkpoint(store, NULL, &capture, &made, &error));
+    }
+    good(cairn_files_blame(store, NULL, NULL, "f00", 0, NULL, note_line, &all, &error));
+    ck_assert(all.n == 2 && all.seq[0] == 1 && !all.open);
+    good(cairn_files_blame(store, NULL, NULL, "f00", 0, &part, note_line, &some,
+                           &error));
+    while (part.next != 0) {
+        ck_assert(some.open && some.seq[0] == part.next);
+        ck_assert_int_lt(parts++, 400);
+        snprintf(at, sizeof at, "debug:%llu", (unsigned long long)part.next);
+        char path[64];
+        memcpy(path, some.path, sizeof path);
+        some = (struct blamed){.n = 0};
+        good(cairn_files_blame(store, NULL, at, path, 0, &part, note_line, &some,
+                               &error));
+    }
+    ck_assert(some.n == 2 && !some.open);
+    ck_assert(some.seq[0] == all.seq[0] && some.line_then[1] == all.line_then[1]);
+    part.from = 1;
+    ck_assert_int_eq(
+        cairn_files_blame(store, NULL, NULL, "f00", 0, &part, note_line, &some, &error),
+        CAIRN_EUSAGE);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("files_parts");
     TCase *tests = tcase_create("files_parts");
     tcase_add_test(tests, versions);
     tcase_add_test(tests, lines);
+    tcase_add_test(tests, origins);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
