@@ -18,8 +18,8 @@
 #   tsan            uses threads: `make tsan` has it
 #   not-valgrind    starts processes with a clone that shares memory, which memcheck does
 #                   not follow, or is too much for it
-#   not-sanitize    takes long, and is mostly about other programs, about speed, or about
-#                   many processes in an order that chance decides
+#   sanitize        one of the scripts that continuous integration runs under sanitizers:
+#                   those that together reach most branches of the command soonest
 set -eu
 files=$(find tests -name node_modules -prune -o -name mcp -prune -o \
     \( -name '*.[ch]' -o -name 't-*.sh' \) -print | LC_ALL=C sort)

@@ -1,3 +1,4 @@
+# make: sanitize
 # Taking over a run with on_crash: adopt where the system refuses.
 . "$TESTS/cli/tap.sh"
 

@@ -1,3 +1,4 @@
+# make: sanitize
 # A task that has outlived its cairn (on_crash: adopt) is running, whoever asks, before it
 # is adopted and while it is.
 . "$TESTS/cli/tap.sh"

@@ -1,3 +1,4 @@
+# make: sanitize
 # Whose files the session of an agent has: those of the project in which its hook was
 # called, wherever the store lies, and whatever other agents are called.
 . "$TESTS/cli/tap.sh"

@@ -1,3 +1,4 @@
+# make: sanitize
 # examples/agent: an agent goes wrong by a shell command, is taken back headless to where
 # the tests passed, and finishes on a new branch.
 . "$TESTS/cli/tap.sh"

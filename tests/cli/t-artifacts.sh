@@ -1,3 +1,4 @@
+# make: sanitize
 # shellcheck shell=sh disable=SC2016
 # `artifacts` of a task: files that are stored with the run when it has completed, and
 # `cairn artifact list` and `get`, which give them back.

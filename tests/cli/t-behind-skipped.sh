@@ -1,3 +1,4 @@
+# make: sanitize
 # shellcheck shell=sh disable=SC2016
 # A task that is skipped because of one need does not let what comes after it overtake
 # its other needs, however many run at once.

@@ -1,4 +1,3 @@
-# make: not-sanitize
 # bootstrap.sh on machines that this one is not: commands are replaced by small scripts.
 . "$TESTS/cli/tap.sh"
 mkdir -p project bin

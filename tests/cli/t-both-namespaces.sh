@@ -1,3 +1,4 @@
+# make: sanitize
 # Checkpoints of runs and of sessions side by side: list, show, delete, timeline, exported
 # heads, verify.
 . "$TESTS/cli/tap.sh"

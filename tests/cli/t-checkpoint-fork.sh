@@ -1,4 +1,4 @@
-# make: long
+# make: long sanitize
 # Going on from a checkpoint beside what there is: on a branch, or in a directory with a
 # session of its own, which is there whole or not at all. Every command is a process of
 # its own.

@@ -1,3 +1,4 @@
+# make: sanitize
 # shellcheck shell=sh
 # What a checkpoint may be called, files as operands, and one comparison behind all forms
 # of `checkpoint diff`.

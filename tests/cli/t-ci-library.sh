@@ -1,3 +1,4 @@
+# make: sanitize
 # examples/ci-library, as its README tells it: what each commit runs, a failing test that
 # is mended, and a source that goes away.
 . "$TESTS/cli/tap.sh"

@@ -1,3 +1,4 @@
+# make: sanitize
 # claim --any: one call for a task, without a race; waiting; --exec; renew.
 . "$TESTS/cli/tap.sh"
 

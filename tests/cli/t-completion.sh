@@ -1,4 +1,3 @@
-# make: not-sanitize
 # Completion by Tab: for bash, and for zsh and fish, which ask that one.
 # shellcheck disable=SC2016
 . "$TESTS/cli/tap.sh"

@@ -1,3 +1,4 @@
+# make: sanitize
 # `defaults: {cwd, pool}`, and `description`, which changes nothing.
 # shellcheck disable=SC2016
 . "$TESTS/cli/tap.sh"

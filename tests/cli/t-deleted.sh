@@ -1,3 +1,4 @@
+# make: sanitize
 # What was deleted is gone from every file of the store, and nothing else is.
 . "$TESTS/cli/tap.sh"
 

@@ -1,3 +1,4 @@
+# make: sanitize
 # What is valid and doubtful: warnings of validate, and groups over files that a run makes itself.
 . "$TESTS/cli/tap.sh"
 

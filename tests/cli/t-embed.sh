@@ -1,4 +1,3 @@
-# make: not-sanitize
 # examples/embed: built against the static library, and by pkg-config against an
 # installed shared one; run, resumed.
 . "$TESTS/cli/tap.sh"

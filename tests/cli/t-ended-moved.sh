@@ -1,3 +1,4 @@
+# make: sanitize
 # shellcheck disable=SC2016
 # Tasks that had ended when cairn was killed, and whose outcome was not stored: they do not
 # run again in a project that was moved, nor after an edit of something else. A program that

@@ -1,3 +1,4 @@
+# make: sanitize
 # The environment that checkpoints keep: an allow-list, without secrets; shown, compared,
 # listed by recover, exported; no state. Every command is a process of its own.
 . "$TESTS/cli/tap.sh"

@@ -1,3 +1,4 @@
+# make: sanitize
 # cairn exec on a terminal: the command sees it, and its keys reach the command.
 . "$TESTS/cli/tap.sh"
 command -v bash >/dev/null || skip_all 'no bash, which controls jobs'

@@ -1,3 +1,4 @@
+# make: sanitize
 # explain: which fields of a task changed, old and new. Secrets from a descriptor.
 . "$TESTS/cli/tap.sh"
 

@@ -1,3 +1,4 @@
+# make: sanitize
 # examples/failed-pipeline does what its README shows: every command there is run, in
 # order, and prints the lines that stand below it.
 . "$TESTS/cli/tap.sh"

@@ -1,3 +1,4 @@
+# make: sanitize
 # A command that is run once when the tries of a task are used up.
 # shellcheck disable=SC2016
 . "$TESTS/cli/tap.sh"

@@ -1,5 +1,4 @@
 # shellcheck disable=SC3045 # every shell here has ulimit -H and -S
-# make: not-sanitize
 # More jobs than there are descriptors for: the soft limit is raised to the hard one, which
 # tasks do not get; what is still too much waits, and that is said. No task fails of it.
 . "$TESTS/cli/tap.sh"

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154
-# make: long not-sanitize
+# make: long
 # Golden stores: what older releases have written is read for ever, as it is and after a
 # newer cairn has gone on with it. tests/data/store-vN.db.zst is the store (made with
 # tests/tools/golden.sh), store-vN.answers.zst what the commands said of it when it was

@@ -1,3 +1,4 @@
+# make: sanitize
 # Hostile values in params, foreach lists, files of lines, file names, $CAIRN_OUTPUT: tasks
 # get them unchanged, nothing in them is obeyed, and what cairn prints stays printable.
 # shellcheck disable=SC2016

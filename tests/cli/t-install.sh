@@ -1,4 +1,3 @@
-# make: not-sanitize
 # make install puts things where they belong, uninstall takes just these away again.
 . "$TESTS/cli/tap.sh"
 version=$(cat "$root/VERSION")

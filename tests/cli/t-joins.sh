@@ -1,3 +1,4 @@
+# make: sanitize
 # shellcheck shell=sh disable=SC2016
 # ${{ tasks.X.files }}: a task is given the names of what the tasks before it made.
 . "$TESTS/cli/tap.sh"

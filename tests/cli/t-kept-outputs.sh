@@ -1,3 +1,4 @@
+# make: sanitize
 # shellcheck shell=sh disable=SC2016
 # Copies of outputs that are put back (`reuse: {keep}`). Each task that runs leaves a line
 # in a log beside.

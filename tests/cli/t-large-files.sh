@@ -1,4 +1,3 @@
-# make: not-sanitize
 # Outputs and inputs that take minutes to be read: meanwhile time limits hold, ends are
 # recorded, output is trimmed, and a stop is heard. The files are sparse, of a size that
 # is read in more time than any of these waits.

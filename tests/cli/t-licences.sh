@@ -1,4 +1,3 @@
-# make: not-sanitize
 # What `make demo` shows, on few and on all licences.
 . "$TESTS/cli/tap.sh"
 demo="$root/examples/licences/demo.sh"

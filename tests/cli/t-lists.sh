@@ -1,3 +1,4 @@
+# make: sanitize
 # Lists that a task makes while the run goes on.
 # shellcheck disable=SC2016
 . "$TESTS/cli/tap.sh"

@@ -1,3 +1,4 @@
+# make: sanitize
 # cairn mcp: an agent's client, the same answers as the command's, both eras of the
 # protocol, hostile messages, cancelling, and ends of either side.
 . "$TESTS/cli/tap.sh"

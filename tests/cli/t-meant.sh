@@ -1,3 +1,4 @@
+# make: sanitize
 # What people type who know other tools, and what cairn says to that.
 . "$TESTS/cli/tap.sh"
 

@@ -1,3 +1,4 @@
+# make: sanitize
 # shellcheck shell=sh disable=SC2154
 # Merging branches, carrying a confidence on, and pruning the checkpoints of a session: each
 # step a process of its own.

@@ -1,3 +1,4 @@
+# make: sanitize
 # Messages of sessions: added, imported from transcripts again and again, at checkpoints and
 # across restores and branches. Every command is a process of its own.
 . "$TESTS/cli/tap.sh"

@@ -1,4 +1,3 @@
-# make: not-sanitize
 # Workflows recorded in production, converted and run with tasks that make their declared
 # files: each task must start after all of its parents have ended.
 . "$TESTS/cli/tap.sh"

@@ -1,3 +1,4 @@
+# make: sanitize
 # cairn doctor --repair: what is valid is saved, the rest is named, nothing is deleted.
 . "$TESTS/cli/tap.sh"
 sql=$BUILD/tests/tools/sql

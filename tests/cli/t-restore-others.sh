@@ -1,3 +1,4 @@
+# make: sanitize
 # Two sessions in one directory: going back to a checkpoint of the one leaves what the
 # other one has changed since, and says so. Every command is a process of its own.
 . "$TESTS/cli/tap.sh"

@@ -1,3 +1,4 @@
+# make: sanitize
 # docs/workflow.schema.json and the parser agree on a corpus of valid and invalid files,
 # both ways, and the schema knows exactly the keys that the parser knows.
 . "$TESTS/cli/tap.sh"

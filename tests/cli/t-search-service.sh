@@ -1,3 +1,4 @@
+# make: sanitize
 # shellcheck shell=sh disable=SC2154
 # cairn search with a service for embeddings (tests/tools/embedder on 127.0.0.1): what it is
 # sent, that it is asked once, and every way in which it fails.

@@ -1,3 +1,4 @@
+# make: sanitize
 # shellcheck shell=sh disable=SC2154
 # cairn search: what it finds of everything that is kept, what it refuses, and that nothing
 # is told or left in the index that the store does not have.

@@ -1,3 +1,4 @@
+# make: sanitize
 # Secrets: 50 of many shapes through every path. Tasks get them as they are; nothing that
 # cairn stores or prints has one, in any form.
 . "$TESTS/cli/tap.sh"

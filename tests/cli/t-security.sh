@@ -1,3 +1,4 @@
+# make: sanitize
 # What docs/security.md claims and no other test shows: modes, links, stores made by
 # somebody else, what a task can do to cairn, hostile arguments.
 # shellcheck disable=SC2016

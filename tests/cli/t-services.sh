@@ -1,3 +1,4 @@
+# make: sanitize
 # Services: tasks that stay alive beside those that need them.
 # shellcheck disable=SC2016
 . "$TESTS/cli/tap.sh"

@@ -1,3 +1,4 @@
+# make: sanitize
 # Rows of debugging sessions are damaged: commands name them and use nothing of them, and a
 # repair leaves everything else where it was. Every command is a process of its own.
 . "$TESTS/cli/tap.sh"

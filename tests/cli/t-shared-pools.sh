@@ -1,3 +1,4 @@
+# make: sanitize
 # shellcheck shell=sh disable=SC2154,SC2016
 # Pools with `scope: store`: all live runs of a store have their places together.
 . "$TESTS/cli/tap.sh"

@@ -1,3 +1,4 @@
+# make: sanitize
 # Sample sheets of foreach: which members there are, what of them a task gets, and what
 # an edited sheet makes run again.
 . "$TESTS/cli/tap.sh"

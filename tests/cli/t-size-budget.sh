@@ -1,4 +1,3 @@
-# make: not-sanitize
 # The setting size-budget of a session: told once when more is stored than it says, and
 # nothing is deleted by this. Every command is a process of its own.
 . "$TESTS/cli/tap.sh"

@@ -1,4 +1,3 @@
-# make: not-sanitize
 # The reader of what cairn prints does not read (a pager, Ctrl-S): time limits, stops and
 # the record go on all the same, and what was not shown is said when it reads again.
 . "$TESTS/cli/tap.sh"

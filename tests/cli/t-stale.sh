@@ -1,3 +1,4 @@
+# make: sanitize
 # shellcheck shell=sh disable=SC2016
 # Outputs of tasks that are gone from the workflow: named by plan, run and resume, and
 # removed by `cairn clean --stale`.

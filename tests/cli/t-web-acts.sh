@@ -1,3 +1,4 @@
+# make: sanitize
 # Pages of a run that explain, plan and list tasks; and cairn web --allow-changes: what a page
 # may do, by whom, once, and only as it was shown.
 . "$TESTS/cli/tap.sh"

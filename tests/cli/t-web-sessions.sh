@@ -1,3 +1,4 @@
+# make: sanitize
 # cairn web: the pages about sessions and checkpoints. Nothing that was stored is anything
 # but text in them.
 . "$TESTS/cli/tap.sh"

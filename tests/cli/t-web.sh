@@ -1,3 +1,4 @@
+# make: sanitize
 # cairn web: who may come in, by which address, and what the pages have.
 . "$TESTS/cli/tap.sh"
 . "$TESTS/cli/page.sh"

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154
-# make: long not-sanitize
+# make: long
 # The crash tests (docs/crash-tests.md), which speak TAP themselves. The full level has
 # the numbers that are promised; its graphs mostly sleep, so three programs share them.
 set -u

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154
-# make: long not-sanitize
+# make: long
 # plan = explain = run, and the same answer however it runs: tests/flow/flow.h. The
 # program speaks TAP itself; FLOW_SEED repeats what it printed.
 set -u
