@@ -85,7 +85,7 @@ exits 0 cairn status --timing
 is "$(sed '1,/^critical/d' out | sed 's/.*s  //' | tr '\n' ';')" 'flaky (3 attempts);b;n;m;' 'a task of finally follows on the ordinary ones'
 is "$(sed -n 2p out | sed 's/.*s  //')" 'flaky (3 attempts)' 'the slowest counts all its attempts'
 is "$(sed -n 's/^critical path: \(.*\)s of work in \(.*\)s$/\1 \2/p' out |
-    awk '{ print $1 >= 1.1, $2 - $1 >= 0.3 }')" '1 1' 'work of all attempts, and pauses in the time'
+    awk '{ print ($1 >= 1.1), ($2 - $1 >= 0.3) }')" '1 1' 'work of all attempts, and pauses in the time'
 exits 0 cairn status --timing --json
 json_ok 'status --timing --json with attempts'
 is "$(json_get '.critical_path[0].task') $(json_get '.critical_path[1].task') $(json_get '.critical_path[2].task')" 'flaky b n' 'the same path as JSON'
