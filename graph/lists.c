@@ -529,6 +529,7 @@ static void *keep(struct list_reader *r, struct buf *from)
 int list_end(struct list_reader *r, int rc, struct list_values *out)
 {
     char what[WHAT_BYTES];
+    bool of_sheet = list_is_sheet(r->spec);
     if (!rc && r->n == 0 && !r->spec->allow_empty)
         rc = error_set(r->error, CAIRN_EWORKFLOW,
                        "%s is empty; write allow_empty: true if it may be",
@@ -538,7 +539,7 @@ int list_end(struct list_reader *r, int rc, struct list_values *out)
                                        .columns = r->columns,
                                        .n_columns = r->n_columns,
                                        .cells = keep(r, &r->cells),
-                                       .rows = keep(r, &r->rows)};
+                                       .rows = of_sheet ? keep(r, &r->rows) : NULL};
     *out = (struct list_values){.at = NULL};
     if (!rc && r->arena->failed)
         rc = error_nomem(r->error);

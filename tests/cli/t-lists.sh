@@ -229,7 +229,7 @@ bad 'l=[\"a\", {}]' 'is not a JSON list of texts or numbers'
 bad 'l=[\"a\"' 'is not a JSON list of texts'
 bad 'l=[\"a\"] x' 'is not a JSON list of texts'
 bad 'l=[\"a\",\"b\",\"c\",\"d\"]' 'has more entries than its `max`, which is 3'
-bad 'l=[\"a\",\"b\",\"a\"]' 'the same'
+bad 'l=[\"a\",\"b\",\"a\"]' 'the values 1 and 3 of foreach key `v` are the same (`a`)'
 bad 'l=[\"\"]' 'entry 1'
 cat >b.yaml <<'END'
 name: b
