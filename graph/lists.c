@@ -491,11 +491,11 @@ static int read_sheet(struct list_reader *r, struct str text)
         return error_set(r->error, rc, "`where`: %s", wrong.text);
     r->where = r->spec->where.len ? where->pieces[0].expression : NULL;
     rc = sheet_read(&source, r->spec->column, &s, r->error);
-    if (rc)
-        return rc;
-    if (s.table.n_rows)
-        rc = take_sheet(r, &s);
-    sheet_release(&s);
+    if (!rc) {
+        if (s.table.n_rows)
+            rc = take_sheet(r, &s);
+        sheet_release(&s);
+    }
     if (rc && rc != CAIRN_ENOMEM && s.wrong == SHEET_COLUMNS) {
         snprintf(said, sizeof said, "%s", r->error->text);
         error_set(r->error, rc, "%s: %s", what, said);

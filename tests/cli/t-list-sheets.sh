@@ -205,6 +205,14 @@ says 'of split[chunk=one]: line 2 and line 2 of that of split[chunk=two] have th
 printf 'id,v\na,1\n' >one.in
 run cairn resume -k
 says 'of split[chunk=one] has no column `w`, which another one has' 'files that do not fit together'
+cat >h.yaml <<'END'
+name: h
+tasks:
+  s: {run: 'printf "1,2,3\n" >t'}
+  a: {foreach: {v: {from: s, csv: t, columns: [v, "a b", a_b]}}, run: 'echo $v'}
+END
+exits 1 cairn run h.yaml
+says 'the sheet t of s: the column `a_b` is called as the column `a b` is' 'which sheet has no line of names, too'
 
 # ---- A task that is reused has made the sheet that it made then ----
 cat >r.yaml <<'END'
