@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SHOWN(text) (int)((text).len < 200 ? (text).len : 200), (text).ptr
+#define CUT(text) (int)((text).len < 200 ? (text).len : 200), (text).ptr
 
 /* ---- Names of columns ---- */
 
@@ -48,10 +48,10 @@ int sheet_refuse(struct sheet *s, uint32_t column, const char *why,
     struct str name = s->table.columns[column];
     s->wrong = s->table.header ? SHEET_FILE : SHEET_COLUMNS;
     if (!s->table.header)
-        return error_set(error, CAIRN_EWORKFLOW, "the column `%.*s` %s", SHOWN(name),
+        return error_set(error, CAIRN_EWORKFLOW, "the column `%.*s` %s", CUT(name),
                          why);
     return error_set(error, CAIRN_EWORKFLOW, "%.*s: line %u: the column `%.*s` %s",
-                     SHOWN(s->shown), s->table.header, SHOWN(name), why);
+                     CUT(s->shown), s->table.header, CUT(name), why);
 }
 
 static int name_columns(struct sheet *s, struct cairn_error *error)
@@ -68,7 +68,7 @@ static int name_columns(struct sheet *s, struct cairn_error *error)
         if (added == 0) {
             char why[256];
             snprintf(why, sizeof why, "is called as the column `%.*s` is",
-                     SHOWN(s->table.columns[first]));
+                     CUT(s->table.columns[first]));
             rc = sheet_refuse(s, c, why, error);
         }
     }
@@ -85,8 +85,8 @@ int sheet_no_column(struct sheet *s, struct str wanted, const char *who,
     if (wanted.len > 1 && !near.len)
         near = str_nearest(wanted, s->names, s->table.n_columns);
     return error_set(error, CAIRN_EWORKFLOW, "%.*s has no column `%.*s`%s%s%.*s%s",
-                     SHOWN(s->shown), SHOWN(wanted), who,
-                     near.len ? "; did you mean `" : "", SHOWN(near),
+                     CUT(s->shown), CUT(wanted), who,
+                     near.len ? "; did you mean `" : "", CUT(near),
                      near.len ? "`?" : "");
 }
 
@@ -102,7 +102,7 @@ int sheet_check_name(struct sheet *s, struct str name, struct str key, const cha
         return error_set(error, CAIRN_EWORKFLOW,
                          "%.*s: the column `%.*s` is the key, which is called `%.*s` "
                          "in this task: write %.*s",
-                         SHOWN(s->shown), SHOWN(name), SHOWN(key), SHOWN(key));
+                         CUT(s->shown), CUT(name), CUT(key), CUT(key));
     return sheet_no_column(s, name, who, error);
 }
 
@@ -135,12 +135,12 @@ int sheet_read(const struct table_source *source, struct str key, struct sheet *
     if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
     if (rc)
-        return error_set(error, rc, "%.*s: %s", SHOWN(s->shown), inner.text);
+        return error_set(error, rc, "%.*s: %s", CUT(s->shown), inner.text);
     if (!s->table.columns && !is_json(source))
         rc = error_set(error, CAIRN_EWORKFLOW,
                        "%.*s is empty: its first line has the names of the columns, or "
                        "`columns` names them",
-                       SHOWN(s->shown));
+                       CUT(s->shown));
     if (!rc && s->table.n_rows)
         rc = name_columns(s, error) ?: find_key(s, key, error);
     if (rc)
@@ -197,7 +197,7 @@ static void name_member(const struct where_place *place, char *out, size_t size)
             continue;
         struct str value = key->values[place->at[k]];
         int n = snprintf(out + used, size - used, "%s%.*s=%.*s%s", used ? ", " : "",
-                         SHOWN(key->name),
+                         CUT(key->name),
                          (int)(value.len < SHOWN_MOST ? value.len : SHOWN_MOST),
                          value.ptr, value.len > SHOWN_MOST ? "..." : "");
         used += n > 0 ? (size_t)n : 0;
@@ -278,15 +278,15 @@ int sheet_rows(struct sheet *s, const struct definition *d, const struct task_de
         if (where)
             rc = sheet_where(d, def, where, at, &holds, &inner);
         if (rc)
-            return error_set(error, rc, "%.*s: line %u: %s", SHOWN(s->shown),
+            return error_set(error, rc, "%.*s: line %u: %s", CUT(s->shown),
                              s->table.lines[row], inner.text);
         if (!holds)
             continue;
         s->wrong = SHEET_FILE;
         if (!key->values[key->n].len)
             rc = error_set(error, CAIRN_EWORKFLOW,
-                           "%.*s: line %u: the key `%.*s` is empty", SHOWN(s->shown),
-                           s->table.lines[row], SHOWN(key->name));
+                           "%.*s: line %u: the key `%.*s` is empty", CUT(s->shown),
+                           s->table.lines[row], CUT(key->name));
         lines[key->n++] = s->table.lines[row];
     }
     return rc;
@@ -374,8 +374,9 @@ static void use_in_text(void *context, struct str name)
 int sheet_usage(struct definition *d, const struct task_def *def,
                 const struct str *names, uint32_t n, bool *used)
 {
-    struct usage u = {.by_name = MAP_INIT, .used = used};
+    struct usage u = {.by_name = MAP_INIT};
     const struct naming naming = {d, use_in_text, &u};
+    u.used = used;
     int added = map_reserve(&u.by_name, n);
     for (uint32_t c = 0; c < n && added >= 0; c++)
         added = map_add(&u.by_name, names[c], c, NULL);

@@ -226,7 +226,8 @@ void put_lasting(struct place *place, uint64_t session, const char *item)
     struct buf *out = place->out;
     for (size_t i = 0; lastings && i < LASTING; i++) {
         const struct lasting *at = &lastings->at[i];
-        if (at->session != session || (item && at->item[0] && strcmp(item, at->item)))
+        if (at->session != session ||
+            (item && at->item[0] && strcmp(item, at->item) != 0))
             continue;
         if (place->options->parts)
             place->options->parts->moves |= !at->ended;
