@@ -570,6 +570,30 @@ int live_check_items(struct live *live, struct cairn_error *error)
     return live_each_item(live, pass_item, NULL, error);
 }
 
+/* Items that nobody has made findable, before one of them is written. */
+static int link_items(struct live *live, struct cairn_error *error)
+{
+    bool linked = false;
+    int rc = store_items_linked(live->store, live->row.session, &linked, error);
+    if (rc || linked)
+        return rc;
+    rc = store_unlink_items(live->store, live->row.session, error);
+    for (uint8_t kind = 1; kind < (uint8_t)ITEM_KINDS_END && !rc; kind++) {
+        struct section section = board_section(&live->board, kind);
+        for (uint32_t i = 0; i < section.n && !rc; i++) {
+            struct item_links links = item_links(&section.items[i]);
+            struct item_row row = {.session = live->row.session,
+                                   .kind = kind,
+                                   .n = section.items[i].id.n,
+                                   .linked = true,
+                                   .about = links.about,
+                                   .also = links.also};
+            rc = store_link_item(live->store, &row, error);
+        }
+    }
+    return rc;
+}
+
 int live_load_board(struct live *live, struct cairn_error *error)
 {
     struct loading loading = {.live = live, .error = error};
@@ -582,7 +606,7 @@ int live_load_board(struct live *live, struct cairn_error *error)
         free(loading.items[kind]);
     }
     live->board.whole = rc == 0;
-    return rc;
+    return rc || !live->writing ? rc : link_items(live, error);
 }
 
 /* ---- Values that are taken out of what is stored of the outside world ---- */

@@ -260,26 +260,6 @@ int live_load_referrers(struct live *live, struct item_ref ref,
 
 /* ---- Beginning ---- */
 
-/* Of items that nobody has made findable. */
-static int link_items(struct live *live, struct cairn_error *error)
-{
-    int rc = store_unlink_items(live->store, live->row.session, error);
-    for (uint8_t kind = 1; kind < (uint8_t)ITEM_KINDS_END && !rc; kind++) {
-        struct section section = board_section(&live->board, kind);
-        for (uint32_t i = 0; i < section.n && !rc; i++) {
-            struct item_links links = item_links(&section.items[i]);
-            struct item_row row = {.session = live->row.session,
-                                   .kind = kind,
-                                   .n = section.items[i].id.n,
-                                   .linked = true,
-                                   .about = links.about,
-                                   .also = links.also};
-            rc = store_link_item(live->store, &row, error);
-        }
-    }
-    return rc;
-}
-
 static int note_last(void *context, const struct item_row *row)
 {
     struct board_list *list = context;
@@ -294,10 +274,8 @@ int live_load_part(struct live *live, uint8_t kind, struct cairn_error *error)
     int rc = store_items_linked(live->store, live->row.session, &linked, error);
     if (rc || live->board.whole)
         return rc;
-    if (!linked) {
-        rc = live_load_board(live, error);
-        return rc || !live->writing ? rc : link_items(live, error);
-    }
+    if (!linked)
+        return live_load_board(live, error);
     for (unsigned k = 1; k < ITEM_KINDS_END; k++)
         live->board.lists[k].last = live->numbers[k];
     return kind ? store_last_item(live->store, live->row.session, kind, note_last,

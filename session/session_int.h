@@ -113,6 +113,8 @@ int live_tend_merges(struct live *live, struct cairn_error *error);
 /* Ends the transaction: rc 0 commits, anything else aborts and is returned. */
 int live_close(struct live *live, int rc, struct cairn_error *error);
 
+/* In a write transaction it also makes items findable, where nobody has yet: before one
+ * of them is written. */
 int live_load_board(struct live *live, struct cairn_error *error);
 /* All items of the session, as they are stored. CAIRN_EDAMAGED says what is damaged or
  * missing. */

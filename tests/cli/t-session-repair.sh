@@ -32,6 +32,7 @@ cp -r .cairn whole
 known=$(counters 1)
 
 # ---- An item ----
+exits 0 cairn hypothesis update h1 --prior 0.3
 "$sql" $db "UPDATE item SET body = flip(body, 9) WHERE session = 1 AND kind = 1 AND n = 2"
 exits 5 cairn hypothesis list
 says 'the item of session 1, kind 1, number 2 is damaged' 'the item is named, and not shown'
@@ -44,6 +45,10 @@ says 'lost: 0' 'it is made again from the log'
 exits 0 cairn doctor
 exits 0 cairn hypothesis show h2
 says 'it is the cache' 'as it was'
+exits 0 cairn checkpoint restore debug:1 --yes
+exits 0 cairn hypothesis list
+says '0.50' 'the first change may be to go back'
+exits 0 cairn doctor
 exits 0 cairn hypothesis add 'it is the network'
 is "$(cat out)" h3 'and work continues'
 # ... which the log has no more, and no checkpoint.
