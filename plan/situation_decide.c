@@ -553,7 +553,8 @@ static int take_unless_open(struct loader *l, uint32_t task, struct reused *foun
 {
     if (found->own)
         return 0;
-    int rc = reuse_take(l->reuse, task, found, l->error) ?: waits_for_put_back(l, task);
+    int rc = found->put_back ? reuse_take(l->reuse, task, found, l->error) : 0;
+    rc = rc ?: waits_for_put_back(l, task);
     if (rc)
         return rc < 0 ? rc : reuse_set_state(l->reuse, before, l->error) ?: 1;
     found->open = l->put_back.paths.count > 0;
