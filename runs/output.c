@@ -8,11 +8,13 @@
 #include "process/slot_map.h"
 #include "runs/marks.h"
 #include "runs/run_tasks.h"
+#include "snapshot/content.h"
 #include "snapshot/snapshot.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
 #include "storage/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -71,40 +73,72 @@ static int find_output(void *context, const struct task_place *place)
 
 /* ---- In the pool ---- */
 
-static int put_chunks(struct cairn_store *store, struct str content, uint64_t *sizes,
-                      struct buf *digests, struct cairn_error *error)
+/* Where it goes: with `stage`, before the transaction that refers to it. */
+struct output_place {
+    struct cairn_store *store;
+    struct stage *stage;
+};
+
+static int put_piece(const struct output_place *to, struct str piece,
+                     struct digest *digest, struct cairn_error *error)
+{
+    return to->stage ? stage_put(to->stage, piece, NULL, digest, error)
+                     : store_put_object(to->store, piece, digest, error);
+}
+
+static int put_chunks(const struct output_place *to, struct str content,
+                      uint64_t *sizes, struct buf *digests, struct cairn_error *error)
 {
     int rc = 0;
     for (size_t at = 0; at < content.len && !rc; at += OUTPUT_CHUNK) {
         size_t left = content.len - at, n = left < OUTPUT_CHUNK ? left : OUTPUT_CHUNK;
         struct digest digest;
         *sizes++ = n;
-        rc = store_put_object(store, (struct str){content.ptr + at, n}, &digest, error);
+        rc = put_piece(to, (struct str){content.ptr + at, n}, &digest, error);
         buf_str(digests, digest_view(&digest));
     }
     return rc ? rc : buf_check(digests, error);
 }
 
-int output_put(struct cairn_store *store, struct str content, struct digest *digest,
-               bool *listed, struct cairn_error *error)
+static int put_list(const struct output_place *to, struct str content,
+                    struct digest *digest, struct cairn_error *error)
 {
     struct buf digests = BUF_INIT, list = BUF_INIT;
     size_t n = (content.len + OUTPUT_CHUNK - 1) / OUTPUT_CHUNK;
-    *listed = content.len > OUTPUT_ONE_OBJECT;
-    if (!*listed)
-        return store_put_object(store, content, digest, error);
     uint64_t *sizes = calloc(n, sizeof *sizes);
     int rc =
-        sizes ? put_chunks(store, content, sizes, &digests, error) : error_nomem(error);
+        sizes ? put_chunks(to, content, sizes, &digests, error) : error_nomem(error);
     if (!rc) {
         chunk_list_encode(
             &(struct chunk_list){buf_view(&digests), sizes, n, content.len}, &list);
-        rc = buf_check(&list, error)
-                 ?: store_put_object(store, buf_view(&list), digest, error);
+        rc = buf_check(&list, error) ?: put_piece(to, buf_view(&list), digest, error);
     }
     free(sizes);
     buf_release(&digests);
     buf_release(&list);
+    return rc;
+}
+
+int output_put(struct cairn_store *store, struct str content, struct digest *digest,
+               bool *listed, struct cairn_error *error)
+{
+    *listed = content.len > OUTPUT_ONE_OBJECT;
+    return *listed
+               ? put_list(&(struct output_place){store, NULL}, content, digest, error)
+               : store_put_object(store, content, digest, error);
+}
+
+int output_put_ahead(struct cairn_store *store, struct str content, struct digest *list,
+                     bool *holds, struct cairn_error *error)
+{
+    struct stage stage;
+    assert(content.len > OUTPUT_ONE_OBJECT);
+    int rc = stage_begin(&stage, store, STAGE_WAITS_NOT, NULL, error)
+                 ?: put_list(&(struct output_place){store, &stage}, content, list, error)
+                 ?: stage_flush(&stage, error);
+    *holds = stage.locked;
+    stage.locked = false;
+    stage_end(&stage);
     return rc;
 }
 

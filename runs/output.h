@@ -17,6 +17,11 @@ enum { OUTPUT_ONE_OBJECT = TREE_CHUNK_MOST, OUTPUT_CHUNK = 1 << 20 };
 /* Needs a write transaction. *listed: it became a list. */
 int output_put(struct cairn_store *store, struct str content, struct digest *digest,
                bool *listed, struct cairn_error *error);
+/* The same before that transaction, in short ones, of more than OUTPUT_ONE_OBJECT.
+ * *holds, also after an error: collectors are held off by the store, for the caller to
+ * end (storage/rows_gc.h) when `list` is referred to, or not wanted. */
+int output_put_ahead(struct cairn_store *store, struct str content, struct digest *list,
+                     bool *holds, struct cairn_error *error);
 
 struct stored_output {
     struct cairn_store *store;

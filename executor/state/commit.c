@@ -25,7 +25,8 @@
 
 #include <stdlib.h>
 
-/* Output of an attempt of another run, which may be gone by now. */
+/* Output that is in the store already; that of an attempt of another run may be gone by
+ * now. */
 static int put_stored(struct engine *e, const struct digest *stored, struct str *field,
                       struct cairn_error *error)
 {
@@ -36,22 +37,26 @@ static int put_stored(struct engine *e, const struct digest *stored, struct str 
     return rc;
 }
 
+static uint16_t list_flag(int stream)
+{
+    return stream ? ATTEMPT_ERR_LIST : ATTEMPT_OUT_LIST;
+}
+
 static int put_captured(struct engine *e, struct ending *ending, int stream,
                         struct digest *digest, struct cairn_error *error)
 {
     const struct buf *content = &ending->captured[stream].content;
-    const uint16_t list = stream ? ATTEMPT_ERR_LIST : ATTEMPT_OUT_LIST;
     struct str *field = stream ? &ending->row.err : &ending->row.out;
     bool listed = false;
     *field = (struct str){NULL, 0};
     if (!digest_is_none(&ending->stored[stream]))
         return put_stored(e, &ending->stored[stream], field, error);
-    ending->row.flags &= (uint16_t)~list;
+    ending->row.flags &= (uint16_t)~list_flag(stream);
     if (content->size == 0)
         return 0;
     int rc = output_put(e->request.store, buf_view(content), digest, &listed, error);
     *field = (struct str){(const char *)digest->bytes, DIGEST_SIZE};
-    ending->row.flags |= listed ? list : 0;
+    ending->row.flags |= listed ? list_flag(stream) : 0;
     return rc;
 }
 
@@ -305,6 +310,15 @@ static int put_ending(struct engine *e, struct ending *ending, uint64_t turn,
     return rc ? rc : put_skips(e, ending, error);
 }
 
+static size_t bytes_to_store(const struct ending *ending)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < 2; i++)
+        bytes +=
+            digest_is_none(&ending->stored[i]) ? ending->captured[i].content.size : 0;
+    return bytes;
+}
+
 /* Gives up what attempts wrote, where it is more than so many bytes and waits to be
  * stored, and says so with the reason; false: there was nothing. */
 static bool endings_lose_output(struct engine *e, size_t bytes, const char *why)
@@ -312,12 +326,11 @@ static bool endings_lose_output(struct engine *e, size_t bytes, const char *why)
     bool lost = false;
     for (uint32_t i = 0; i < e->turn.n_endings; i++) {
         struct ending *ending = &e->turn.endings[i];
-        struct buf *out = &ending->captured[0].content;
-        struct buf *err = &ending->captured[1].content;
-        if (out->size + err->size <= bytes)
+        if (bytes_to_store(ending) <= bytes)
             continue;
-        buf_release(out);
-        buf_release(err);
+        for (int k = 0; k < 2; k++)
+            if (digest_is_none(&ending->stored[k]))
+                buf_release(&ending->captured[k].content);
         buf_release(&ending->times);
         job_lose_output(e, ending->row.task, why);
         lost = true;
@@ -615,13 +628,43 @@ int put_left_by_gone(struct engine *e, const struct attempt_row *row,
     return rc == CAIRN_EWORKFLOW ? 0 : rc;
 }
 
+/* Others can write in between. What cannot be stored so is stored by the transaction;
+ * nor is it where the disk may become full, since what was put would not be taken back,
+ * and the outcome needs room. */
+static void put_long_output(struct engine *e, struct ending *ending, int stream)
+{
+    enum { LONG_BYTES = 16 << 20, ROOM_BYTES = 64 << 20 };
+    struct str content = buf_view(&ending->captured[stream].content);
+    struct digest list;
+    bool holds;
+    if (content.len <= LONG_BYTES || !digest_is_none(&ending->stored[stream]) ||
+        !disk_has_room(cairn_store_path(e->request.store),
+                       2 * (uint64_t)content.len + ROOM_BYTES))
+        return;
+    int rc = output_put_ahead(e->request.store, content, &list, &holds, NULL);
+    saving_hold_content(e, &holds);
+    if (rc)
+        return;
+    ending->stored[stream] = list;
+    ending->row.flags |= list_flag(stream);
+}
+
+static void put_long_outputs(struct engine *e)
+{
+    for (uint32_t i = 0; i < e->turn.n_endings; i++)
+        for (int stream = 0; stream < 2; stream++)
+            put_long_output(e, &e->turn.endings[i], stream);
+}
+
 int engine_transact(struct engine *e, int wait_ms,
                     int (*put)(struct engine *, struct cairn_error *),
                     struct cairn_error *error)
 {
     struct run_stream before = e->saving.stream;
-    int rc =
-        look_at_all_left(e, error) ?: store_begin(e->request.store, wait_ms, error);
+    int rc = look_at_all_left(e, error);
+    if (!rc)
+        put_long_outputs(e);
+    rc = rc ?: store_begin(e->request.store, wait_ms, error);
     if (rc)
         return rc;
     rc = store_end(e->request.store, put(e, error), error);

@@ -23,16 +23,16 @@ static uint64_t room_wanted(const struct engine *e)
     return wanted < least ? least : wanted > most ? most : wanted;
 }
 
-static bool look_for_room(const struct engine *e)
+bool disk_has_room(const char *directory, uint64_t bytes)
 {
     enum { FEW_INODES = 16 };
     struct statvfs fs;
-    if (!e->run.live_dir || statvfs(e->run.live_dir, &fs) < 0)
-        return false;
+    if (statvfs(directory, &fs) < 0)
+        return true;
     uint64_t free = (geteuid() == 0 ? fs.f_bfree : fs.f_bavail) * fs.f_frsize;
     /* Without a limit there are no blocks, or inodes, at all. */
-    return (fs.f_blocks > 0 && free < room_wanted(e)) ||
-           (fs.f_files > 0 && fs.f_ffree < FEW_INODES);
+    return (fs.f_blocks == 0 || free >= bytes) &&
+           (fs.f_files == 0 || fs.f_ffree >= FEW_INODES);
 }
 
 /* Is there so little room in the live directory that what tasks write is better kept in
@@ -42,7 +42,8 @@ static bool lacks_room(struct engine *e)
     enum { AGAIN_NS = 5000000 };
     int64_t now_ns = loop_now_ns(e);
     if (!e->jobs.looked_ns || now_ns - e->jobs.looked_ns > AGAIN_NS) {
-        e->jobs.lacks_room = look_for_room(e);
+        e->jobs.lacks_room =
+            e->run.live_dir && !disk_has_room(e->run.live_dir, room_wanted(e));
         e->jobs.looked_ns = now_ns;
     }
     return e->jobs.lacks_room;

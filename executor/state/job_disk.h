@@ -6,6 +6,8 @@
 
 #include "executor/state/engine.h"
 
+/* That much can be written below the directory, as far as can be known. */
+bool disk_has_room(const char *directory, uint64_t bytes);
 /* Files for what the job's attempt writes, where there is room for them. Without any it
  * runs all the same, and its output is lost. */
 void job_open_capture(struct engine *e, struct job *job);

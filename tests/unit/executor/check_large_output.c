@@ -3,7 +3,11 @@
  * dropped. What is damaged is tried by tests/cli/t-large-log.sh. */
 #include "tests/support/engine.h"
 
+#include "base/sha256.h"
 #include "runs/output.h"
+#include "storage/object.h"
+#include "storage/rows_gc.h"
+#include "storage/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +130,68 @@ START_TEST(without_the_middle)
 }
 END_TEST
 
+static int add_digest(void *context, const char *bytes, size_t n, uint64_t at)
+{
+    (void)at;
+    sha256_add(context, bytes, n);
+    return 0;
+}
+
+/* Longer than what comes into the pool by the transaction of the end. */
+START_TEST(long_ones)
+{
+    enum { LONG = (17 << 20) + 3 };
+    struct cairn_store *store = open_store();
+    struct sha256 *sha = sha256_new();
+    struct digest digest, wanted;
+    char *content = malloc(LONG);
+    ck_assert(sha && content);
+    struct cairn_run_result result =
+        run_text("name: w\ntasks: {a: {stderr: apart, run: 'yes | head -c "
+                 "17825795; yes err | head -c 17825795 >&2'}}\n",
+                 store, (struct cairn_run_options){.output_limit = 64 << 20}, NULL);
+    ck_assert_uint_eq(result.completed, 1);
+    for (int stream = 1; stream <= 2; stream++) {
+        const char *line = stream == 1 ? "y\n" : "err\n";
+        struct cairn_output_part part = {.to = UINT64_MAX};
+        for (size_t i = 0; i < LONG; i++)
+            content[i] = line[i % strlen(line)];
+        good(sha256_of(content, LONG, &wanted, &error));
+        sha256_begin(sha);
+        good(cairn_output_part(store, 1, "a", 0, stream, &part, add_digest, sha,
+                               &error));
+        sha256_end(sha, &digest);
+        ck_assert_uint_eq(part.bytes, LONG);
+        ck_assert(digest_equal(&digest, &wanted));
+    }
+    free(content);
+    sha256_free(sha);
+    cairn_store_close(store);
+}
+END_TEST
+
+/* The same list by either way, and before anything refers to it. */
+START_TEST(before_it_is_referred_to)
+{
+    struct cairn_store *store = open_store(), *other;
+    struct digest ahead, put;
+    struct str content = {whole, WRITTEN};
+    bool listed = false, there = false, holds = false;
+    good(store_open_beside(store, &other, &error));
+    good(output_put_ahead(store, content, &ahead, &holds, &error));
+    good(store_has_object(other, &ahead, &there, &error));
+    ck_assert(there && holds);
+    ck_assert_int_eq(store_gc_lock(other, &error), CAIRN_EBUSY);
+    store_gc_unlock(store);
+    good(store_begin(store, -1, &error));
+    good(output_put(store, content, &put, &listed, &error));
+    good(store_end(store, 0, &error));
+    ck_assert(listed && digest_equal(&ahead, &put));
+    cairn_store_close(other);
+    cairn_store_close(store);
+}
+END_TEST
+
 static int stop(void *context, const char *bytes, size_t n, uint64_t at)
 {
     (void)bytes, (void)n, (void)at;
@@ -178,6 +244,8 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, parts);
     tcase_add_test(tests, without_the_middle);
+    tcase_add_test(tests, long_ones);
+    tcase_add_test(tests, before_it_is_referred_to);
     tcase_add_test(tests, what_is_asked_for);
     tcase_add_test(tests, limit_above_what_is_kept_at_most);
     suite_add_tcase(suite, tests);
