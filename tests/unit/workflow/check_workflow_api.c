@@ -541,7 +541,7 @@ START_TEST(test_foreach)
     refuse(&task, CAIRN_EWORKFLOW, "`from` was not added before it");
     accept(&(struct cairn_task){.id = "split", .argv = true_argv});
     f.lines = "names";
-    refuse(&task, CAIRN_EWORKFLOW, "one of value, lines and glob");
+    refuse(&task, CAIRN_EWORKFLOW, "one of value, lines, glob, csv");
     f.value = NULL;
     f.max = 7;
     accept(&task);
