@@ -567,7 +567,9 @@ int live_each_item(struct live *live, item_row_fn *each, void *context,
 
 int live_check_items(struct live *live, struct cairn_error *error)
 {
-    return live_each_item(live, pass_item, NULL, error);
+    int rc = live->checked ? 0 : live_each_item(live, pass_item, NULL, error);
+    live->checked = rc == 0;
+    return rc;
 }
 
 /* Items that nobody has made findable, before one of them is written. */
@@ -605,7 +607,7 @@ int live_load_board(struct live *live, struct cairn_error *error)
             rc = board_load(&live->board, kind, &section, live->numbers[kind], error);
         free(loading.items[kind]);
     }
-    live->board.whole = rc == 0;
+    live->board.whole = live->checked = rc == 0;
     return rc || !live->writing ? rc : link_items(live, error);
 }
 

@@ -110,12 +110,16 @@ static int load_belief(struct live *live, uint32_t n, struct cairn_error *error)
 
 /* ---- What is reached ---- */
 
-/* Beliefs to be looked at, in the order in which they were met. */
+/* Beliefs to be looked at, in the order in which they were met, and the dependencies
+ * between them. The board gets both at the end, by number, since one that comes before
+ * others moves them. */
 struct walk {
     struct live *live;
     enum belief_direction direction;
     uint32_t *met;
     size_t n, capacity;
+    struct item *edges;
+    size_t n_edges, edge_capacity;
     struct map known;
     struct cairn_error *error;
 };
@@ -136,19 +140,51 @@ static int meet(struct walk *w, uint32_t n)
     return added < 0 ? error_nomem(w->error) : 0;
 }
 
+/* Nothing but a dependency names a belief. */
 static int see_edge(void *context, const struct item_row *row)
 {
     struct walk *w = context;
-    const struct item *edge;
-    int rc = take_row(w->live, row);
+    struct item *edges =
+        array_room(w->edges, w->n_edges, &w->edge_capacity, sizeof *edges);
+    if (!edges)
+        return error_nomem(w->error);
+    w->edges = edges;
+    struct item *edge = &edges[w->n_edges];
+    int rc = live_decode_item(w->live, row, edge);
     if (rc || row->kind != ITEM_DEPENDENCY)
         return rc;
-    edge = board_find(&w->live->board, (struct item_ref){row->kind, row->n});
-    const struct item_value *values = edge->values;
-    if (values[DEPENDENCY_KIND].count == DEPENDENCY_CONTRADICTS)
+    w->n_edges++;
+    if (edge->values[DEPENDENCY_KIND].count == DEPENDENCY_CONTRADICTS)
         return 0;
-    return meet(w, w->direction == BELIEF_NEEDS ? values[DEPENDENCY_TO].ref.n
-                                                : values[DEPENDENCY_FROM].ref.n);
+    return meet(w, w->direction == BELIEF_NEEDS ? edge->values[DEPENDENCY_TO].ref.n
+                                                : edge->values[DEPENDENCY_FROM].ref.n);
+}
+
+static int by_item_number(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    return (x->id.n > y->id.n) - (x->id.n < y->id.n);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static int take_walk(struct walk *w)
+{
+    int rc = 0;
+    if (w->n_edges)
+        qsort(w->edges, w->n_edges, sizeof *w->edges, by_item_number);
+    qsort(w->met, w->n, sizeof *w->met, by_number);
+    for (size_t i = 0; i < w->n_edges && !rc; i++)
+        if (!board_find(&w->live->board, w->edges[i].id))
+            rc = board_add(&w->live->board, &w->edges[i], w->error);
+    for (size_t i = 0; i < w->n && !rc; i++)
+        rc = live_load_item(w->live, (struct item_ref){ITEM_BELIEF, w->met[i]},
+                            w->error);
+    return rc;
 }
 
 static int walk_from(struct walk *w, uint32_t first)
@@ -167,7 +203,9 @@ static int walk_from(struct walk *w, uint32_t first)
             rc = store_check_naming(live->store, live->row.session, ITEM_BELIEF,
                                     w->met[i], w->error);
     }
+    rc = rc ?: take_walk(w);
     free(w->met);
+    free(w->edges);
     map_release(&w->known);
     return rc;
 }

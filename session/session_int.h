@@ -94,6 +94,7 @@ struct live {
     uint64_t turn;             /* of what this call logs; 0: nothing yet */
     uint32_t logged;
     struct cairn_error *item_error; /* of the items that are being read */
+    bool checked; /* all items were read: none is damaged or missing */
 };
 
 /* Begins a transaction, to read or to write, and loads the row of the session (as
@@ -120,7 +121,7 @@ int live_load_board(struct live *live, struct cairn_error *error);
  * missing. */
 int live_each_item(struct live *live, item_row_fn *each, void *context,
                    struct cairn_error *error);
-/* Reads all items, and says what is damaged or missing: CAIRN_EDAMAGED. */
+/* Reads all items, once, and says what is damaged or missing: CAIRN_EDAMAGED. */
 int live_check_items(struct live *live, struct cairn_error *error);
 int live_refuse_kind(struct cairn_error *error);
 /* From a row; live->item_error tells what is wrong. */

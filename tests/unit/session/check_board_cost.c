@@ -5,6 +5,7 @@
  * large. */
 #include "cairn/board.h"
 #include "cairn/session.h"
+#include "storage/rows_meta.h"
 #include "storage/sqlite/db_int.h"
 #include "storage/store_int.h"
 #include "tests/support/store.h"
@@ -157,6 +158,33 @@ START_TEST(flat)
 }
 END_TEST
 
+/* A repair could not save a hypothesis: that it is missing is found out once, and not for
+ * each evidence that names it. */
+START_TEST(missing)
+{
+    enum { EVIDENCE = 300, STEPS_OF_EACH = 200 };
+    const struct cairn_set evidence[] = {
+        {"text", "seen"}, {"hypothesis", "h1"}, {"strength", "0.01"}};
+    struct cairn_store *store = open_store();
+    good(cairn_session_start(store, "missing", true, NULL, &error));
+    good(cairn_session_configure(store, NULL, "significant-time", "off", &error));
+    add(store, "hypothesis", &(struct cairn_set){"statement", "the disk"}, 1);
+    for (int i = 0; i < EVIDENCE; i++)
+        add(store, "evidence", evidence, 3);
+    good(store_begin(store, -1, &error));
+    good(db_script(store->db, "DELETE FROM item WHERE kind = 1", &error));
+    good(store_tally_settle(store, TALLY_ITEMS, 1, &error));
+    good(store_commit(store, &error));
+    long before = steps(store);
+    const struct cairn_set set = {"text", "changed"};
+    ck_assert_int_eq(cairn_item_set(store, NULL, "e7", &set, 1, NULL, &error),
+                     CAIRN_EDAMAGED);
+    ck_assert_ptr_nonnull(strstr(error.text, "h1 is missing, though other items"));
+    ck_assert_int_lt(steps(store) - before, EVIDENCE * STEPS_OF_EACH);
+    cairn_store_close(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("board_cost");
@@ -164,6 +192,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, flat);
+    tcase_add_test(tests, missing);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
