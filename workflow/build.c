@@ -275,12 +275,22 @@ static int check_list_where(struct definition *d, const struct cairn_task *task,
 {
     const struct text_template *template;
     struct expression_error wrong = {0};
-    int rc =
-        spec->where.len ? definition_text(d, spec->where, true, &template, &wrong) : 0;
+    if (!spec->where.len)
+        return 0;
+    int rc = definition_text(d, spec->where, true, &template, &wrong);
     if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
-    return rc ? error_set(error, rc, "task `%s`: `where`: %s", task->id, wrong.text)
-              : 0;
+    if (rc)
+        return error_set(error, rc, "task `%s`: `where`: %s", task->id, wrong.text);
+    const struct expression *e = template->pieces[0].expression;
+    for (uint32_t i = 0; i < expression_names(e); i++) {
+        enum name_kind kind = expression_name(e, i)->kind;
+        if (kind != NAME_KEY && kind != NAME_PARAM)
+            return error_set(error, CAIRN_EWORKFLOW,
+                             "task `%s`: `where` is about columns and params only",
+                             task->id);
+    }
+    return 0;
 }
 
 static int copy_list(struct definition *d, const struct cairn_task *task,
@@ -293,8 +303,15 @@ static int copy_list(struct definition *d, const struct cairn_task *task,
                  ?: check_list_where(d, task, &spec, error);
     if (rc)
         return rc;
-    for (uint32_t i = 0; names && names[i]; i++)
+    for (uint32_t i = 0; names && names[i]; i++) {
+        if (!*names[i]) {
+            buf_release(&columns);
+            return error_set(error, CAIRN_EWORKFLOW,
+                             "task `%s`: the name of column %u is empty", task->id,
+                             i + 1);
+        }
         list_spec_add_column(&columns, str_of(names[i]));
+    }
     spec.columns = buf_view(&columns);
     list_spec_write(&spec, &text);
     if (columns.failed)

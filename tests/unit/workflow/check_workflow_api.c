@@ -542,8 +542,15 @@ START_TEST(test_foreach)
     accept(&(struct cairn_task){.id = "split", .argv = true_argv});
     f.lines = "names";
     refuse(&task, CAIRN_EWORKFLOW, "one of value, lines, glob, csv");
-    f.value = NULL;
-    f.max = 7;
+    columns[1] = "";
+    f = (struct cairn_foreach){
+        .key = "part", .from = "split", .csv = "sheet", .columns = columns};
+    refuse(&task, CAIRN_EWORKFLOW, "the name of column 2 is empty");
+    f.columns = NULL;
+    f.where = "tasks.split.status == 'completed'";
+    refuse(&task, CAIRN_EWORKFLOW, "`where` is about columns and params only");
+    f = (struct cairn_foreach){
+        .key = "part", .from = "split", .lines = "names", .max = 7};
     accept(&task);
     f = (struct cairn_foreach){
         .key = "k", .from = "h", .value = "m", .allow_empty = true};
