@@ -708,7 +708,7 @@ static int put_none(struct definition *d, struct task_def *def, struct foreach_k
     struct str *values = former.n ? malloc((former.n + 1) * sizeof *values) : NULL;
     struct list_values list = {.at = values, .n = former.n + 1};
     struct list_values alone = {.at = &placeholder, .n = 1};
-    int rc = former.n && values ? 0 : CAIRN_EWORKFLOW;
+    int rc = !former.n ? CAIRN_EWORKFLOW : values ? 0 : CAIRN_ENOMEM;
     key->source = FOREACH_FROM;
     if (!rc) {
         values[0] = placeholder;
