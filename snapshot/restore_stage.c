@@ -249,7 +249,9 @@ static bool has_chunks(const struct staging *all, const struct large *large)
     return !all->rc && large->chunk < large->list->n;
 }
 
-static void write_chunks(struct stager *s, struct large *large)
+/* An error of another thread is found in the staging, and returned: the file has holes
+ * then. */
+static int write_chunks(struct stager *s, struct large *large)
 {
     struct staging *all = s->staging;
     struct large **link;
@@ -264,10 +266,11 @@ static void write_chunks(struct stager *s, struct large *large)
     for (link = &all->large; *link != large; link = &(*link)->next)
         continue;
     *link = large->next;
+    int rc = all->rc;
     pthread_mutex_unlock(&all->lock);
+    return rc;
 }
 
-/* An error of another thread is found in the staging. */
 static int write_large(struct stager *s, struct str path, int fd,
                        const struct tree_entry *entry)
 {
@@ -282,7 +285,7 @@ static int write_large(struct stager *s, struct str path, int fd,
     if (rc == CAIRN_EDAMAGED)
         error_context(r->error, "%.200s", path.ptr);
     if (!rc)
-        write_chunks(s, &large);
+        rc = write_chunks(s, &large);
     arena_release(&arena);
     return rc;
 }
