@@ -266,8 +266,8 @@ static bool can_extend(const struct engine *e)
 {
     const struct cairn_workflow *w = e->request.workflow;
     return e->phase == PHASE_MAIN && !e->halting.level && !e->saving.degraded &&
-           !e->progress.list_made && !is_partial(e) && !e->spared && w->name &&
-           !w->graph.n_services && !definition_has_lists(&w->definition) &&
+           !e->progress.list_made && !e->progress.makes_list && !is_partial(e) &&
+           !e->spared && w->name && !w->graph.n_services &&
            (!w->n_additions || w->added_run == e->run.row.run);
 }
 
