@@ -71,7 +71,7 @@ cairn checkpoint list --json --limit 1 >list
 id=$(json_get '.checkpoints[0].id' list)
 of="session = (SELECT max(session) FROM session)"
 refused() {
-    for command in 'gap list' 'evidence list' 'hypothesis list' 'note add x' 'gap update g1 --text y'; do
+    for command in 'gap list' 'evidence list' 'hypothesis list' 'gap update g1 --text y'; do
         # shellcheck disable=SC2086
         exits 5 cairn $command
         says 'h1 is missing' err
