@@ -271,6 +271,19 @@ static void remove_all(const char *path)
         fts_close(walk);
 }
 
+/* A directory in which nobody else can put a link in the place of what is removed. */
+static int open_own(int at, const char *name)
+{
+    struct stat st;
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 &&
+        (fstat(fd, &st) != 0 || st.st_uid != geteuid() || (st.st_mode & 022))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 static void clear_in(const char *path)
 {
     DIR *dir = opendir(path);
@@ -279,8 +292,7 @@ static void clear_in(const char *path)
     while (dir && (found = readdir(dir))) {
         if (strncmp(found->d_name, STAGE_NAME, sizeof STAGE_NAME - 1) != 0)
             continue;
-        int fd = openat(dirfd(dir), found->d_name,
-                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int fd = open_own(dirfd(dir), found->d_name);
         buf_clear(&stage);
         buf_format(&stage, "%s/%s", path, found->d_name);
         if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && !stage.failed)
@@ -325,9 +337,11 @@ static int open_stage(struct putting *p, uint64_t run, uint32_t task)
     if (rc)
         return rc;
     if (mkdir(p->path.data, 0700) != 0) {
-        if (errno != EEXIST)
-            return error_sys(p->error, errno, "making %s", p->path.data);
+        int sys = errno, left = sys == EEXIST ? open_own(AT_FDCWD, p->path.data) : -1;
+        if (left < 0)
+            return error_sys(p->error, sys, "making %s", p->path.data);
         remove_all(p->path.data);
+        close(left);
         if (mkdir(p->path.data, 0700) != 0)
             return error_sys(p->error, errno, "making %s", p->path.data);
     }

@@ -311,4 +311,13 @@ exits 0 cairn run slow.yaml
 is "$(sha256sum s1 s2)" "$sums" 'the next run has them right'
 is "$(left)" '' 'and removes what was left'
 
+# ---- A directory of that name that others may write in is not emptied ----
+mkdir .cairn-restore-put-ours .cairn-restore-put-theirs
+touch .cairn-restore-put-ours/x .cairn-restore-put-theirs/x
+chmod 700 .cairn-restore-put-ours
+chmod 777 .cairn-restore-put-theirs
+exits 0 cairn run slow.yaml --fresh
+is "$(left)" './.cairn-restore-put-theirs ' 'of two directories the one that only its owner can write in goes'
+ok 'what is in the other stays' [ -f .cairn-restore-put-theirs/x ]
+
 done_testing
