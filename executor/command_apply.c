@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "graph/lists.h"
+#include "plan/reuse.h"
 #include "runs/additions.h"
 #include "runs/outputs.h"
 #include "runs/values.h"
@@ -252,7 +253,7 @@ static bool resolve_unknown(struct engine *e, const struct command_row *row,
 static bool is_plain(const struct engine *e, const struct definition *with,
                      const struct task_def *def)
 {
-    bool plain = !task_def_is_service(def) && !def->reuse && !def->cutoff &&
+    bool plain = !task_def_is_service(def) && !task_wants_reuse(def) &&
                  def->memory <= e->progress.sched.memory &&
                  (e->shares.open || !task_def_shares_pools(with, def)) &&
                  (e->jobs.weighted || def->slots <= 1) &&

@@ -21,14 +21,19 @@ enum trace { TRACE_NOT_SOUGHT, TRACE_KNOWN, TRACE_NONE };
 
 /* ---- Opening ---- */
 
+bool task_wants_reuse(const struct task_def *def)
+{
+    bool wants = def->reuse || def->cutoff;
+    for (uint32_t j = 0; j < def->n_needs && !wants; j++)
+        wants = def->needs[j].soft;
+    return wants;
+}
+
 bool reuse_is_wanted(const struct definition *d)
 {
     bool any = false;
-    for (uint32_t i = 0; i < d->n_defs && !any; i++) {
-        any = d->defs[i].reuse || d->defs[i].cutoff;
-        for (uint32_t j = 0; j < d->defs[i].n_needs && !any; j++)
-            any = d->defs[i].needs[j].soft;
-    }
+    for (uint32_t i = 0; i < d->n_defs && !any; i++)
+        any = task_wants_reuse(&d->defs[i]);
     return any;
 }
 

@@ -71,8 +71,9 @@ struct reuse_options {
     const struct cairn_run_options *options;
 };
 
-/* Is there a task that can be reused or cut off, or a soft need? Else none of this is
- * needed. */
+/* Can it be reused or cut off, or has it a soft need? */
+bool task_wants_reuse(const struct task_def *def);
+/* Is there such a task? Else none of this is needed. */
 bool reuse_is_wanted(const struct definition *definition);
 /* *reuse is to be released after an error, too. */
 int reuse_open(struct reuse *reuse, const struct reuse_options *options,

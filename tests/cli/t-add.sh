@@ -431,6 +431,24 @@ touch go
 wait $pid; is $? 2 'nor does it wait for memory that there is not'
 ok 'it says so' grep -q 'task large takes 2048M of memory' log
 exits 0 cairn resume "$live"
+rm -f started go ran
+cat >soft.yaml <<'END'
+name: soft
+tasks:
+  bad: {run: "false"}
+  lost: {needs: bad, run: 'echo lost >>ran'}
+  slow: {run: 'touch started; while [ ! -e go ]; do sleep 0.02; done'}
+END
+timeout 100 cairn run soft.yaml -k >log 2>&1 &
+pid=$!
+wait_for 60 test -e started
+live=$(sed -n 's/^run \([0-9]*\) of soft.*/\1/p' log)
+echo 'tasks: {soft: {needs: [{task: lost, soft: true}], run: echo soft >>ran}}' >more.yaml
+exits 0 cairn add "$live" more.yaml
+touch go
+wait $pid
+exits 1 cairn resume "$live" -k
+is "$(ran)" 'soft ' 'what softly needs one that is skipped again stays done, as if it had been in the file'
 rm -f started go
 
 # ---- A name that the run had before ----
