@@ -320,8 +320,11 @@ struct putting {
     struct moved {
         bool moved, had; /* had: something was there, which is in the stage now */
         bool two_steps;  /* ... under old_name */
-        struct stat st;  /* of what was staged */
-    } * moved;           /* [files->n_names] */
+        bool locked;     /* it was a directory of this mode, which is set again if it is
+                            moved back */
+        mode_t mode;
+        struct stat st; /* of what was staged */
+    } * moved;          /* [files->n_names] */
     struct cairn_error *error;
 };
 
@@ -429,12 +432,33 @@ static int move_in_steps(struct putting *p, size_t i, int from, int to,
     return sys;
 }
 
-/* 0 or an errno. */
-static int move_one(struct putting *p, size_t i, int from, int to, const char *name)
+/* A directory is only moved elsewhere by who may write in it. True: it was made so, and
+ * *mode is what it had. */
+static bool unlock_directory(int dir, const char *name, mode_t *mode)
+{
+    struct stat st;
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool locked = fd >= 0 && fstat(fd, &st) == 0 && !(st.st_mode & S_IWUSR) &&
+                  fchmod(fd, (st.st_mode & TREE_MODE_BITS) | S_IWUSR) == 0;
+    if (locked)
+        *mode = st.st_mode & TREE_MODE_BITS;
+    if (fd >= 0)
+        close(fd);
+    return locked;
+}
+
+static void lock_directory(int dir, const char *name, mode_t mode)
+{
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)fchmod(fd, mode);
+    close(fd);
+}
+
+static int exchange(struct putting *p, size_t i, int from, int to, const char *name)
 {
     struct moved *m = &p->moved[i];
-    if (fstatat(from, name, &m->st, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno;
     m->had = renameat2(from, name, to, name, RENAME_EXCHANGE) == 0;
     if (m->had ||
         (errno == ENOENT && renameat2(from, name, to, name, RENAME_NOREPLACE) == 0))
@@ -443,7 +467,25 @@ static int move_one(struct putting *p, size_t i, int from, int to, const char *n
                                               : errno;
 }
 
-static void move_back(struct putting *p, size_t i, int from, int to, const char *name)
+/* 0 or an errno. */
+static int move_one(struct putting *p, size_t i, int from, int to, const char *name)
+{
+    struct moved *m = &p->moved[i];
+    mode_t mode;
+    if (fstatat(from, name, &m->st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno;
+    bool locked = unlock_directory(from, name, &mode);
+    m->locked = unlock_directory(to, name, &m->mode);
+    int sys = exchange(p, i, from, to, name);
+    if (!sys && locked)
+        lock_directory(to, name, mode);
+    if (sys && m->locked)
+        lock_directory(to, name, m->mode);
+    return sys;
+}
+
+static void exchange_back(struct putting *p, size_t i, int from, int to,
+                          const char *name)
 {
     const struct moved *m = &p->moved[i];
     char old[64];
@@ -455,6 +497,16 @@ static void move_back(struct putting *p, size_t i, int from, int to, const char 
     (void)renameat(to, name, from, name);
     if (m->had)
         (void)renameat(p->stage, old, to, name);
+}
+
+static void move_back(struct putting *p, size_t i, int from, int to, const char *name)
+{
+    const struct moved *m = &p->moved[i];
+    mode_t mode;
+    (void)unlock_directory(to, name, &mode);
+    exchange_back(p, i, from, to, name);
+    if (m->locked)
+        lock_directory(to, name, m->mode);
 }
 
 static int move_name(struct putting *p, size_t i, bool back)

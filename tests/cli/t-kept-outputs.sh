@@ -320,4 +320,41 @@ exits 0 cairn run slow.yaml --fresh
 is "$(left)" './.cairn-restore-put-theirs ' 'of two directories the one that only its owner can write in goes'
 ok 'what is in the other stays' [ -f .cairn-restore-put-theirs/x ]
 
+# ---- Directories that may not be written ----
+as_user() { # without what lets root write everywhere
+    if [ "$(id -u)" = 0 ]; then
+        setpriv --bounding-set -dac_override,-dac_read_search \
+            --inh-caps -dac_override,-dac_read_search "$@"
+    else
+        "$@"
+    fi
+}
+cat >locked.yaml <<'END'
+name: locked
+tasks:
+  a:
+    run: |
+      echo a >>ran.log; [ ! -e shut ] || stat -c %a shut >>seen; ls shut >>seen 2>&1 || true
+      [ ! -e shut ] || chmod -R u+w shut; rm -rf shut; mkdir -p shut/in to
+      echo x >shut/in/f; echo y >to/f; chmod 555 shut/in shut
+    outputs: [shut, to/f]
+    reuse: {keep: 1h}
+END
+if ! as_user true 2>err; then
+    skip 'directories that may not be written' 'there is no setpriv'
+else
+    exits 0 as_user cairn run locked.yaml
+    ran >/dev/null
+    chmod 755 shut/in && echo changed >shut/in/f && chmod 555 shut/in
+    exits 0 as_user cairn run locked.yaml --fresh
+    is "$(ran)$(cat shut/in/f to/f | tr '\n' ' ') $(stat -c %a shut shut/in | tr '\n' ' ')" 'x y  555 555 ' \
+        'one is put back in the place of another one'
+    chmod 755 shut && mv shut/in shut/other && chmod 555 shut
+    mv to elsewhere && ln -s elsewhere to
+    exits 0 as_user cairn run locked.yaml --fresh
+    says 'cannot be put back, so it runs: putting back to/f: '
+    is "$(ran)" 'a ' 'where not all can be put back the task runs'
+    is "$(tail -n 2 seen | tr '\n' ' ')" '555 other ' 'and finds what was there, with its mode'
+fi
+
 done_testing
