@@ -97,21 +97,9 @@ static int read_items(struct capturing *c)
     return rc;
 }
 
-/* Of a board that is not in the store yet. */
-static int encode_items(struct capturing *c)
-{
-    int rc = 0;
-    for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++) {
-        struct section section = board_section(&c->live->board, kind);
-        rc = section_encode(&section, &c->content[kind], c->error);
-        c->n[kind] = section.n;
-    }
-    return rc;
-}
-
 static int read_present(struct capturing *c)
 {
-    int rc = c->live->board.whole ? encode_items(c) : read_items(c);
+    int rc = read_items(c);
     for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++) {
         const struct buf *content = &c->content[kind];
         struct section_ref *ref = &c->now.list[c->now.n];

@@ -258,8 +258,8 @@ struct captured {
 };
 /* Makes a checkpoint of the board on the current branch, if trigger_decide says so, and
  * logs it. A context that was given is never `unchanged`, and one with a threshold
- * counts as having crossed it. Needs a write transaction. Where the board is not whole,
- * the items are read from the store, so what has changed must be there. */
+ * counts as having crossed it. Needs a write transaction; the items are read from the
+ * store, so what has changed must be there. */
 int capture_state(struct live *live, const struct capture *capture,
                   struct captured *captured, struct cairn_error *error);
 /* Whether it would make one: for a transaction that reads, with files. */

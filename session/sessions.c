@@ -1075,7 +1075,6 @@ int live_take_state(struct live *live, const struct state_at *state,
     if (!rc)
         rc = boards_compare(&none, &live->board, &changes, error)
                  ?: live_put_changes(live, &changes, false, error);
-    live->board.whole = rc == 0;
     free(changes.at);
     board_release(&none);
     return rc ?: live_put_row(live, error);

@@ -827,12 +827,8 @@ static int put_merged(struct merging *g, const char *name, struct cairn_merged *
         report->changed += changes.at[i].had && changes.at[i].has;
     }
     free(changes.at);
-    struct board before = live->board;
-    live->board = g->merged; /* which is captured */
-    live->board.whole = true;
     if (!rc)
         rc = capture_before(live, TRIGGER_BRANCH_MERGED, name, &made, g->m.error);
-    live->board = before;
     *seq = made.ref.seq;
     if (!rc)
         checkpoint_id(NAMESPACE_DEBUG, made.ref.seq, &made.ref.digest,
