@@ -738,16 +738,30 @@ static void look_at_task(struct propagation *r, uint32_t task)
 }
 
 /* It will not run, whatever it waits for. Not what runs, or has ended. */
+static bool can_be_dropped(const struct sched *s, uint32_t task)
+{
+    uint8_t state = s->state[task];
+    return state != TAKEN && state != UP && state != OFFERED && state != ENDED;
+}
+
+/* But for the queue that it stands in. */
+static void drop_unqueued(struct propagation *r, uint32_t task,
+                          enum cairn_outcome outcome)
+{
+    struct sched *s = r->s;
+    s->shelved -= s->state[task] == SHELVED;
+    s->held -= s->state[task] == HELD;
+    skip_task(r, task, outcome);
+}
+
 static void drop_task(struct propagation *r, uint32_t task, enum cairn_outcome outcome)
 {
     struct sched *s = r->s;
     uint8_t state = s->state[task];
     const struct task_def *def = graph_def(s->graph, task);
-    if (state == TAKEN || state == UP || state == OFFERED || state == ENDED)
+    if (!can_be_dropped(s, task))
         return;
-    s->shelved -= state == SHELVED;
-    s->held -= state == HELD;
-    skip_task(r, task, outcome);
+    drop_unqueued(r, task, outcome);
     if (state == READY)
         rebuild_queue(s, &s->ready, READY);
     for (uint32_t i = 0; i < n_uses(def) && state == PARKED; i++)
@@ -914,7 +928,13 @@ void sched_drop(struct sched *s, const uint32_t *tasks, uint32_t n,
     struct propagation r = {
         .s = s, .services = s->left != NULL, .skipped = skipped, .context = context};
     for (uint32_t i = 0; i < n; i++)
-        drop_task(&r, tasks[i], CAIRN_EXCLUDED);
+        if (can_be_dropped(s, tasks[i]))
+            drop_unqueued(&r, tasks[i], CAIRN_EXCLUDED);
+    rebuild_queue(s, &s->ready, READY);
+    for (uint32_t p = 0; p <= s->graph->definition->n_pools; p++)
+        rebuild_queue(s, &s->parked[p], PARKED);
+    for (uint32_t i = 0; i < n; i++)
+        wake_parked(s, tasks[i]);
     propagate_ends(&r);
     check_transition(s);
 }
