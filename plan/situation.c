@@ -1047,18 +1047,26 @@ static int load_situation(struct loader *l)
     return rc;
 }
 
+static struct loader loader_of(struct situation *s, struct cairn_workflow *w,
+                               struct cairn_store *store,
+                               const struct cairn_run_options *options,
+                               struct cairn_error *error)
+{
+    static const struct cairn_run_options defaults;
+    return (struct loader){.s = s,
+                           .w = w,
+                           .store = store,
+                           .options = options ? options : &defaults,
+                           .error = error};
+}
+
 int situation_load_again(struct situation *s, struct cairn_workflow *w,
                          struct cairn_store *store,
                          const struct cairn_run_options *options,
                          struct past_attempts *past, struct cairn_error *error)
 {
-    static const struct cairn_run_options defaults;
-    struct loader l = {.s = s,
-                       .w = w,
-                       .store = store,
-                       .options = options ? options : &defaults,
-                       .attempts = past,
-                       .error = error};
+    struct loader l = loader_of(s, w, store, options, error);
+    l.attempts = past;
     return load_situation(&l);
 }
 
@@ -1066,7 +1074,9 @@ int situation_load(struct situation *s, struct cairn_workflow *w,
                    struct cairn_store *store, const struct cairn_run_options *options,
                    struct cairn_error *error)
 {
-    return situation_load_again(s, w, store, options, NULL, error);
+    struct loader l = loader_of(s, w, store, options, error);
+    l.explains = true;
+    return load_situation(&l);
 }
 
 int situation_load_as_is(struct situation *s, struct cairn_workflow *w,

@@ -133,6 +133,7 @@ void past_attempts_release(struct past_attempts *past);
 int situation_load(struct situation *situation, struct cairn_workflow *workflow,
                    struct cairn_store *store, const struct cairn_run_options *options,
                    struct cairn_error *error);
+/* The same for a run, without the words of a plan. `past`: NULL, or kept for the next. */
 int situation_load_again(struct situation *situation, struct cairn_workflow *workflow,
                          struct cairn_store *store,
                          const struct cairn_run_options *options,

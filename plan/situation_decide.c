@@ -683,7 +683,7 @@ static int decide_anew(struct loader *l, const struct graph *old)
                                  .context = l};
     struct choice choice;
     struct reuse reuse = {0};
-    struct nearest nearest = {.run = s->recorded.latest_run};
+    struct nearest nearest = {.run = l->explains ? s->recorded.latest_run : 0};
     int rc = choice_make(&choice, &l->w->graph, l->options, l->error);
     if (!rc && l->store)
         rc = find_gone(l);

@@ -19,7 +19,8 @@ struct loader {
     struct cairn_store *store;
     const struct cairn_run_options *options;
     bool as_is;
-    bool no_memory;      /* for a condition, while deciding */
+    bool explains;  /* why a task that can be reused is not: nobody asks in a run */
+    bool no_memory; /* for a condition, while deciding */
     struct reuse *reuse; /* while deciding; NULL: nothing can be reused */
     int reuse_rc;
     struct nearest *nearest;        /* with it */
