@@ -126,6 +126,7 @@ exits 0 cairn log a
 ok 'all of it while it runs' cmp out whole
 cairn log a --follow --bytes "-4:" >follow.out &
 follower=$!
+wait_for 60 grep -q end follow.out
 touch go
 wait $pid $follower
 is "$(tr '\n' ' ' <follow.out)" 'end over ' 'followed from its end on'

@@ -24,8 +24,9 @@ killed() { # CAIRN'S OPTIONS: a run that ended in b, and six notes that were ack
     kill -9 $pid
     wait $pid 2>/dev/null
     rm hold
-    cp $log whole
-    size=$(wc -c <whole)
+    # Without what was made room for behind the last commit.
+    size=$(od -An -v -tx1 -w8 $log | awk '/[1-9a-f]/ { last = NR } END { print 8 * last }')
+    head -c "$size" $log >whole
 }
 
 # Whether it is whole, or said to be lost, and nothing between.
