@@ -15,7 +15,7 @@ tags() {
     } END { if (depth) print "LEFT OPEN " open[depth] }' "$1"
 }
 known='!doctype|nav|link|html|head|meta|title|style|body|main|header|h1|h2|h3|small|p|dl|dt|dd|time|section|ul|ol|li|b|i|code|span|div|svg|g|a|br|form|input|button|textarea|label|select|option|path|rect|circle|line|text|table|thead|tbody|tr|th|td|pre|details|summary|footer|figure|figcaption|img|dialog|kbd'
-shapes='class|src|alt|rows|method|action|type|value|checked|selected|data-turn|rel|aria-current|id|href|width|height|viewBox|preserveAspectRatio|x|y|x1|x2|y1|y2|dx|rx|cx|cy|r|d|tabindex|role|aria-label|aria-labelledby|aria-hidden|scope|colspan|open|datetime|lang|charset|name|content|http-equiv|html'
+shapes='class|inputmode|pattern|required|src|alt|rows|method|action|type|value|checked|selected|data-turn|rel|aria-current|id|href|width|height|viewBox|preserveAspectRatio|x|y|x1|x2|y1|y2|dx|rx|cx|cy|r|d|tabindex|role|aria-label|aria-labelledby|aria-hidden|scope|colspan|open|datetime|lang|charset|name|content|http-equiv|html'
 # inert FILE [ERE]: only these tags and attributes; addresses within the page, which are
 # there. With the ERE also addresses that fit it, and our own script.
 inert() {
@@ -25,7 +25,7 @@ inert() {
         ! grep -vE "^/?($known)([ /]|\$)" tags &&
         ! sed -E 's/^[^ ]* ?//; s/="[^"]*"//g' tags | sed 's:[ /]:\n:g' |
             grep -vE "^($shapes)?\$" &&
-        ! grep -oE ' action="[^"]*"' tags | grep -vE '"/(act|compare|search|sessions/[1-9][0-9]*/grep|runs/[1-9][0-9]*/tasks)"$' &&
+        ! grep -oE ' action="[^"]*"' tags | grep -vE '"/(act|compare|search|sessions/[1-9][0-9]*/grep|runs/[1-9][0-9]*/(tasks|log))"$' &&
         ! grep -oE '^img src="[^"]*"' tags | grep -vE '"/checkpoints/[1-9][0-9]*/picture[?]path=[A-Za-z0-9_.~%-]*"$' &&
         ! grep ' src="' tags | grep -v '^img ' &&
         ! grep -oE ' method="[^"]*"' tags | grep -vE '"(post|dialog)"$' &&

@@ -146,7 +146,7 @@ is "$(sed -n 's/.*bytes \([0-9]*\) to .*/\1/p' body)" 65536 'from where the firs
 page 200 '/runs/2/log?task=a' 'a log of which only begin and end were kept'
 has 'of the middle were not kept: they are missing at byte '
 page 200 '/runs/2' 'its run'
-has 'Within these lines the middle of the log is missing'
+has 'Before these lines the middle of the log is missing'
 page 200 '/runs/1/log?task=long&from=99999999' 'behind its end'
 has 'There is nothing here.'
 first=$(sed -n 1p planted)
@@ -251,7 +251,7 @@ browse 'a browser shows what happens' \
     '/6 runs/.test(document.body.innerText)' 'location.href = "/runs/6"; true' \
     'document.querySelector("#head .run")?.textContent === "running, 0 of 2 tasks completed"' \
     'window.kept = true; document.querySelector("a.node").focus(); true' '!touch on' \
-    'document.querySelector("#head .run").textContent === "failed, 2 of 2 tasks are done"' \
+    'document.querySelector("#head .run").textContent === "failed, 1 of 2 tasks completed"' \
     'window.kept && document.activeElement.id === "n0"' \
     '[...document.querySelectorAll("a.node")].map((a) => a.getAttribute("class")).join() === "node completed,node failed"' \
     '/exit 3/.test(document.querySelector("#r1").innerText)' 'location.href = "/runs/1"; true' \

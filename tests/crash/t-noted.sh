@@ -149,7 +149,7 @@ for file in .cairn/live/run-1.*.ends; do
     head -c 100 "$file" >short && cat short >"$file"
 done
 exits 0 cairn resume
-says 'notes of ended processes' 'a file that was cut is reported'
+says 'of ended processes' 'a file that was cut is reported'
 is "$(sort ran | uniq -d | wc -l)" 6 'all run again'
 
 TOKEN=open-sesame-4711
