@@ -89,7 +89,7 @@ static enum serve_end run(const struct served *served, struct http *http)
         site->used_ms = clock_ms();
     while (goes_on(site)) {
         struct pollfd fds[HTTP_FDS + SERVER_FDS + CALLS_FDS];
-        int64_t until = idle_ms > 0 ? site->used_ms + idle_ms : INT64_MAX;
+        int64_t until = site && idle_ms > 0 ? site->used_ms + idle_ms : INT64_MAX;
         size_t mine = http_poll(http, fds, &until), n = mine;
         if (server)
             n += server_poll(server, fds + n, &until);
@@ -105,7 +105,7 @@ static enum serve_end run(const struct served *served, struct http *http)
             calls_serve(&site->calls);
         if (server && server->failed)
             return SERVE_SYSTEM;
-        if (idle_ms > 0 && clock_ms() - site->used_ms >= idle_ms)
+        if (site && idle_ms > 0 && clock_ms() - site->used_ms >= idle_ms)
             return SERVE_DONE;
     }
     return site && site->failed ? SERVE_SYSTEM : SERVE_DONE;
@@ -125,8 +125,8 @@ static enum serve_end serve_at(const struct serve_options *options,
                                const struct place *place, const char *token,
                                char why[512])
 {
-    struct gate gate = {token, options ? options->hosts : pages->hosts, place->port,
-                        place->loopback};
+    const char *const *hosts = options ? options->hosts : pages ? pages->hosts : NULL;
+    struct gate gate = {token, hosts, place->port, place->loopback};
     struct server server;
     struct site site;
     struct web web;

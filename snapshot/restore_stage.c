@@ -519,7 +519,8 @@ int restore_stage_all(struct restore *r)
     unsigned wanted = stagers_for(r), n = 1;
     pthread_mutex_init(&all.lock, NULL);
     pthread_cond_init(&all.turned, NULL);
-    for (unsigned i = 0; i < wanted; i++)
+    open_stager(&stagers[0], &all, r, 0);
+    for (unsigned i = 1; i < wanted; i++)
         open_stager(&stagers[i], &all, r, i);
     while (n < wanted &&
            pthread_create(&stagers[n].thread, NULL, serve_stager, &stagers[n]) == 0)
