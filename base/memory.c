@@ -8,10 +8,7 @@
 
 /* Blocks grow from 4 KiB to 1 MiB; what is larger gets a block of its own. */
 
-#ifndef __has_feature /* clang's, or a gcc's from 14 on */
-#define __has_feature(name) 0
-#endif
-#if __has_feature(address_sanitizer)
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 enum { BLOCK_MIN = 1, BLOCK_MAX = 1, ALIGN = 16 }; /* sanitizers see where each ends */
 #else
 enum { BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20, ALIGN = 16 };

@@ -72,8 +72,7 @@ demo: all ## run the licences example, kill it, resume it
 
 # ---- Fuzzing ------------------------------------------------------------------
 # One program per tests/fuzz/fuzz_X.c (libFuzzer, so clang), with the library compiled
-# anew under sanitizers; with SANITIZE with the library as it is there, but for what knows
-# the limits that are lower here: enough to replay the corpus. FUZZ_TPL=path/to/tpl.c puts libtpl's source (1.6) into them, so
+# anew under sanitizers. FUZZ_TPL=path/to/tpl.c puts libtpl's source (1.6) into them, so
 # that the sanitizers see it, too.
 FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 600
@@ -86,28 +85,27 @@ FUZZ_CFLAGS = $(filter-out -fsanitize=% -D_FORTIFY_SOURCE=% -O2,$(ALL_CFLAGS)) -
   -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 FUZZ_CLI := $(addprefix cli/,describe.c format.c items.c json.c lineage.c picture.c ui.c) # which pages need
 FUZZ_LIBS = $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o $(filter-out -ltpl,$(LIBS)),$(LIBS))
-FUZZ_SOURCES := $(LIB_SOURCES) $(SERVER_SOURCES) $(WEB_SOURCES) $(FUZZ_CLI)
-FUZZ_ANEW := $(if $(SANITIZE),$(shell grep -lE 'LIMIT_(TASKS|EDGES)' $(FUZZ_SOURCES)),$(FUZZ_SOURCES))
-FUZZ_OBJECTS := $(FUZZ_ANEW:%.c=$(BUILD)/fuzz/%.o) $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(FUZZ_ANEW),$(FUZZ_SOURCES)))
+FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SOURCES) $(SERVER_SOURCES) $(WEB_SOURCES) \
+  $(FUZZ_CLI))
 $(BUILD)/fuzz/tpl.o: $(FUZZ_TPL)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(FUZZ_CC) -O1 -g -w $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -I$(dir $(FUZZ_TPL)) -c -o $@ $<
-$(FUZZ_SOURCES:%.c=$(BUILD)/fuzz/%.o): $(BUILD)/fuzz/%.o: %.c
+$(FUZZ_OBJECTS): $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 $(BUILD)/fuzz/internal.a: $(FUZZ_OBJECTS) $(BUILD)/process/helper_image.o $(BUILD)/web/assets.o
-	@mkdir -p $(@D) && rm -f $@
+	@rm -f $@
 	$(call say,AR,$@)$(AR) rcs $@ $^
 $(FUZZ_PROGRAMS): $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) \
   $(BUILD)/fuzz/internal.a $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o)
 	$(call say,CCLD,$@)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $< $(BUILD)/fuzz/internal.a \
-	  $(filter-out -fsanitize=% -shared-libasan,$(ALL_LDFLAGS)) $(FUZZ_LIBS)
+	  $(filter-out -fsanitize=%,$(ALL_LDFLAGS)) $(FUZZ_LIBS)
 -include $(FUZZ_OBJECTS:.o=.d)
 
 RUN_FUZZ = BUILD='$(BUILD)' FUZZ_JOBS='$(FUZZ_JOBS)' sh tests/fuzz/run.sh
 .PHONY: fuzz fuzz-short fuzz-corpus fuzz-programs fuzz-programs-if-possible
 fuzz-programs: $(FUZZ_PROGRAMS)
-prove: fuzz-programs-if-possible
+prove prove-short: fuzz-programs-if-possible
 fuzz-programs-if-possible: $(BUILD)/process/helper_image.o # else p-fuzz says what is missing
 	@mkdir -p $(BUILD)/fuzz
 	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \

@@ -108,9 +108,8 @@ OLD_TESTS = $(filter-out $(C_TESTS) %.o $(C_TESTS:=.d),$(wildcard $(addprefix $(
 examples: all $(EXAMPLES) ## build the programs in examples/
 check-programs: all $(C_TESTS) $(CRASH_TESTS) $(BUILD)/tests/flow/flow $(TEST_TOOLS) $(EXAMPLES)
 	@rm -f $(OLD_TESTS)
-LEVEL = short
 test: check-programs ## unit tests and tests of the command; the last line counts them
-	@CAIRN_TEST_LEVEL=$(LEVEL) $(RUN_TESTS) $(call longest_first,$(C_TESTS) $(TAP_TESTS))
+	@CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(call longest_first,$(C_TESTS) $(TAP_TESTS))
 test-all: check-programs ## the same with every long test in full
 	@CAIRN_TEST_LEVEL=full TEST_TIMEOUT=7200 $(RUN_TESTS) $(call longest_first,$(C_TESTS) $(TAP_TESTS))
 
@@ -147,19 +146,11 @@ quick-rooms: $(QUICK_TESTS)
 	@$(if $(QUICK_TESTS),CAIRN_TEST_LEVEL=quick $(RUN_TESTS) $(QUICK_TESTS),echo 'no room was touched')
 	@$(if $(ROOMS_TO_TEST),touch $(ROOMS_TO_TEST:%=$(BUILD)/%/passed))
 
-# Everything takes several times as long under sanitizers and valgrind. clang compiles for
-# them in half of the time that gcc takes; libraries of tests that stand in front of one of
-# the system's need the sanitizers in a library, too.
-CLANG_LIBRARIES = $(dir $(shell clang -print-file-name=libclang_rt.asan-$(shell uname -m).so))
-SANITIZED = $(MAKE) --no-print-directory BUILD=$(BUILD)/asan CC=clang SANITIZE=address,undefined OPT='-O0 -g1' \
-  LDFLAGS='-shared-libasan -Wl,-rpath,$(CLANG_LIBRARIES)' TEST_TIMEOUT=1800 CK_TIMEOUT_MULTIPLIER=30
-.PHONY: sanitize-programs
+# Everything takes several times as long under sanitizers and valgrind.
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	+@$(SANITIZED) test
-sanitize-short: ## the C programs with fewer rounds, and some scripts, as in continuous integration
-	+@$(SANITIZED) LEVEL=brief TAP_TESTS='$(THOSE_sanitize)' test
-sanitize-programs: ## build what that runs, and what replays the corpus of the fuzzers
-	+@$(SANITIZED) prove-programs fuzz-programs
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g1' TEST_TIMEOUT=1800 CK_TIMEOUT_MULTIPLIER=30 test
+sanitize-short: ## the C programs and some scripts, as in continuous integration
+	@$(MAKE) --no-print-directory TAP_TESTS='$(THOSE_sanitize)' sanitize
 .PHONY: tsan tsan-tests
 tsan: ## the tests that use threads, under ThreadSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan CC=gcc SANITIZE=thread OPT='-O1 -g' tsan-tests

@@ -802,7 +802,8 @@ void cairn_shell_free(struct cairn_shell *handle)
         return;
     for (size_t i = 0; shell->shown.env && i < shell->shown.n_own; i++) {
         char *entry = (char *)(uintptr_t)shell->shown.env[i];
-        explicit_bzero(entry, strlen(entry));
+        if (entry) /* else there was no memory for it */
+            explicit_bzero(entry, strlen(entry));
     }
     if (shell->given.text.data)
         explicit_bzero(shell->given.text.data, shell->given.text.size);

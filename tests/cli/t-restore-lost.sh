@@ -164,7 +164,7 @@ echo 2 >p/f
 chmod 644 p/mode
 rm -r p/locked
 # Sanitizers themselves cannot do without /proc.
-if [ "$(id -u)" -eq 0 ] && ! ldd "$BUILD/cairn" | grep -q 'lib.*asan' &&
+if [ "$(id -u)" -eq 0 ] && ! ldd "$BUILD/cairn" | grep -q libasan &&
     unshare -m mount -t tmpfs none /proc 2>/dev/null; then
     exits 0 unshare -m sh -c 'mount -t tmpfs none /proc && exec cairn checkpoint restore 1 --yes'
     is "$(cat p/f p/mode p/locked/in)" "$(printf '1\n1\n1')" 'files are restored without /proc'

@@ -1,14 +1,13 @@
 # shellcheck shell=sh disable=SC2154
 # Hostile bytes for every decoder. Short: every input of tests/fuzz/corpus again, among
-# them all that once broke something, also by what `make sanitize-programs` builds. Full: 15 seconds of libFuzzer on each target from
+# them all that once broke something. Full: 15 seconds of libFuzzer on each target from
 # there (`make fuzz` takes 10 minutes for each).
 set -u
 what='hostile bytes for every decoder, hashes recomputed'
-[ "$LEVEL" = full ] || [ -d "$BUILD/fuzz" ] || BUILD=$BUILD/asan
 for source in "$root"/tests/fuzz/fuzz_*.c; do
     name=$(basename "$source" .c)
     if [ ! -x "$BUILD/fuzz/$name" ]; then
-        echo "skip|$what|$name is not built (make sanitize-programs, needs clang)"
+        echo "skip|$what|$name is not built (make fuzz-programs, needs clang)"
         exit 0
     fi
 done

@@ -36,7 +36,7 @@ sweep library 'threads, maps, zstd, libyaml and jansson refuse: 40 commands, the
 
 # The same under AddressSanitizer, which also finds what error paths leak.
 asan=
-ldd "$BUILD/cairn" | grep -q 'lib.*asan' && asan=$BUILD/cairn
+ldd "$BUILD/cairn" | grep -q libasan && asan=$BUILD/cairn
 [ -z "$asan" ] && [ "$LEVEL" = full ] && [ -x "$BUILD/asan/cairn" ] && asan=$BUILD/asan/cairn
 if [ -n "$asan" ]; then
     export ASAN_OPTIONS=verify_asan_link_order=0:allocator_may_return_null=1:exitcode=99

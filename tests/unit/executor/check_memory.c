@@ -23,10 +23,7 @@ static void *(*real_malloc)(size_t), *(*real_calloc)(size_t, size_t),
 static atomic_bool armed;
 static atomic_long left; /* allocations until one is refused */
 
-/* Some of what follows runs before a sanitizer is ready. */
-#define BEFORE_ALL __attribute__((no_sanitize("address", "undefined")))
-
-BEFORE_ALL static void look_up(void *function, const char *name)
+static void look_up(void *function, const char *name)
 {
     void *found = dlsym(RTLD_NEXT, name);
     if (!found)
@@ -34,11 +31,7 @@ BEFORE_ALL static void look_up(void *function, const char *name)
     memcpy(function, &found, sizeof found); /* ISO C has no cast for it */
 }
 
-#ifndef __has_feature
-#define __has_feature(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#define REFUSED_BY_THREAD
+#ifdef __SANITIZE_ADDRESS__
 /* AddressSanitizer gives up where a thread that begins is refused memory, so only the
  * thread that asked for refusals gets them. */
 static _Thread_local bool counts;
@@ -46,7 +39,7 @@ static _Thread_local bool counts;
 enum { counts = true };
 #endif
 
-BEFORE_ALL static bool refused(void)
+static bool refused(void)
 {
     bool refuse = counts && armed && atomic_fetch_sub(&left, 1) == 1;
     if (refuse)
@@ -57,7 +50,7 @@ BEFORE_ALL static bool refused(void)
 /* The n-th allocation from now on is refused. */
 static void arm(long n)
 {
-#ifdef REFUSED_BY_THREAD
+#ifdef __SANITIZE_ADDRESS__
     counts = true;
 #endif
     left = n;
@@ -74,7 +67,7 @@ static bool disarm(void)
 static _Alignas(16) char early[4096]; /* for dlsym itself */
 static size_t early_used;
 
-BEFORE_ALL static void *early_alloc(size_t size)
+static void *early_alloc(size_t size)
 {
     void *at = early + early_used;
     early_used += (size + 15) & ~(size_t)15;
@@ -84,7 +77,7 @@ BEFORE_ALL static void *early_alloc(size_t size)
 /* Default visibility: the allocations of libraries, of SQLite's too, come here. */
 #pragma GCC visibility push(default)
 
-BEFORE_ALL void *malloc(size_t size)
+void *malloc(size_t size)
 {
     static bool busy;
     if (!real_malloc && !busy) {
@@ -99,7 +92,7 @@ BEFORE_ALL void *malloc(size_t size)
     return refused() ? NULL : real_malloc(size);
 }
 
-BEFORE_ALL void *calloc(size_t n, size_t size)
+void *calloc(size_t n, size_t size)
 {
     if (!real_malloc) {
         void *first = malloc(1);
@@ -110,7 +103,7 @@ BEFORE_ALL void *calloc(size_t n, size_t size)
     return refused() ? NULL : real_calloc(n, size);
 }
 
-BEFORE_ALL void *realloc(void *old, size_t size)
+void *realloc(void *old, size_t size)
 {
     if (!old)
         return malloc(size);
