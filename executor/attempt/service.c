@@ -116,7 +116,8 @@ static void keep_answer(const struct ending *output, struct str why, struct buf 
         text.len--;
     const char *line = text.len ? memrchr(text.ptr, '\n', text.len) : NULL;
     size_t skip = line ? (size_t)(line - text.ptr) + 1 : 0;
-    text = (struct str){text.ptr + skip, text.len - skip};
+    if (skip) /* an offset of a null pointer, even of zero, is undefined */
+        text = (struct str){text.ptr + skip, text.len - skip};
     text.len = text.len < MOST ? text.len : MOST;
     buf_clear(out);
     if (text.len)

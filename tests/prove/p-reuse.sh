@@ -5,7 +5,7 @@
 # from nothing, and what ran must be what the plan said. Tasks read the outputs of what
 # they need without declaring them as inputs, up to the nearest cut-off.
 set -u
-lives=8 steps=8 stride=131
+lives=10 steps=10 stride=131
 if [ "$LEVEL" = full ]; then
     lives=400 steps=25 stride=5
 fi
@@ -122,14 +122,17 @@ live() {
         3) awk -v at="$at" -v v="$value" 'NR - 1 == at { $0 = v % 2 } { print }' salts >s2 && mv s2 salts ;;
         4) [ ! -e o.$at ] || echo x >>o.$at ;;
         5) for file in old/"$value"/o.*; do [ ! -e "$file" ] || cp "$file" .; done ;;
-        6) : >kill.$at ;;
+        6) # which has to run then
+            : >kill.$at
+            awk -v at="$at" -v v="$step" 'NR - 1 == at { $0 = "k" v } { print }' salts >s2 && mv s2 salts
+            ;;
         7) set -- run w.yaml --no-reuse ;;
         10) rm -f o.$at ;;
         11) rm -f o.* ;;
         9) [ $step -eq 0 ] || cairn gc --keep-runs 1 >/dev/null 2>&1 || fail 'gc' ;;
         esac
         awk -v seed="$seed" -f gen.awk >/dev/null
-        random 3
+        random 2
         [ $step -eq 0 ] || [ $op -eq 7 ] || [ $echo_random -gt 0 ] || set -- resume
         rm -f ran.log
         case $1 in

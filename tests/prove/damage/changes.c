@@ -123,9 +123,11 @@ bool changes_find(struct changes *out, const char *database, unsigned rows)
     bool good =
         sqlite3_open_v2(database, &f.db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
         query(&f,
-              "SELECT t.name, (SELECT group_concat('''' || c.name || ' = '' || quote(' "
+              "SELECT t.name, ifnull((SELECT group_concat('''' || c.name || ' = '' || "
+              "quote(' "
               "|| c.name || ')', ' || '' AND '' || ') FROM pragma_table_info(t.name) "
-              "c WHERE c.pk > 0) FROM sqlite_master t WHERE t.type = 'table'",
+              "c WHERE c.pk > 0), "
+              "'''rowid = '' || rowid') FROM sqlite_master t WHERE t.type = 'table'",
               NULL, change_table);
     sqlite3_close(f.db);
     return good && out->n > 0;
