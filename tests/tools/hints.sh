@@ -45,6 +45,16 @@ function phrase(text,   i, c, quote) {
     sub(/[^.][.,:]$/, substr(text, length(text) - 1, 1), text)
     return text
 }
+# Where the backquote is that ends it: not one inside of single quotes.
+function end_of(text,   i, c, quoted) {
+    for (i = 1; i <= length(text); i++) {
+        c = substr(text, i, 1)
+        if (c == "\\" && !quoted) i++
+        else if (c == "\047") quoted = !quoted
+        else if (c == "`" && !quoted) return i
+    }
+    return index(text, "`")
+}
 BEGIN { while ((getline word <list) > 0) known[word] = 1 }
 /^[{]/ || /^usage:/ { next }
 {
@@ -52,7 +62,7 @@ BEGIN { while ((getline word <list) > 0) known[word] = 1 }
     while ((at = index(line, "`cairn ")) > 0) {
         rest = rest substr(line, 1, at - 1) " "
         line = substr(line, at + 1)
-        end = index(line, "`")
+        end = end_of(line)
         if (end == 0) break
         take(substr(line, 1, end - 1))
         line = substr(line, end + 1)
@@ -91,14 +101,16 @@ while IFS= read -r text; do
     case " $* " in *"$text"*) continue ;; esac # the value of an option
     kind=$first
     ! grep -qsF "for a task: $text" err || kind=parsed # if it is the name of one
-    case " $text " in
+    # With a word in the place of each text in quotes.
+    plain=$(printf '%s\n' "$text" | sed "s/'\\\\''/q/g; s/'[^']*'/q/g")
+    case " $plain " in
     *' cancel '* | *' watch '* | *' shell '* | *' mcp '* | *--follow* | *'|'* | *...* | *' [A-Z][A-Z]'* | *' >'*) kind=parsed ;;
     esac
-    if printf '%s\n' "$text" | sed "s/'[^']*'//g" | grep -qE '(^| |=|\[)[A-Z][A-Z]*( |$|,|\]|\.\.\.)'; then
+    if printf '%s\n' "$plain" | grep -qE '(^| |=|\[)[A-Z][A-Z]*( |$|,|\]|\.\.\.)'; then
         kind=parsed
     fi
     if [ $kind = parsed ]; then
-        sh -c "$(printf '%s\n' "$text" | sed 's/ \[*-- .*//; s/ [|>&].*//; s/|[a-z|]*//
+        sh -c "$(printf '%s\n' "$plain" | sed 's/ \[*-- .*//; s/ [|>&].*//; s/|[a-z|]*//
             s/[][]//g; s/\.\.\.//g; s/\([ =,]\)[A-Z][A-Z]*/\11/g') --help" \
             >"$work/out" 2>"$work/err" </dev/null
         status=$?
