@@ -254,11 +254,15 @@ static bool may_end(const struct point *p, int status)
     return status == 5 && strstr(p->fault, "CORRUPT");
 }
 
-/* A task's failure and the doctor's findings are what was asked for. */
+/* A task's failure and the doctor's findings are what was asked for; that a run could not
+ * save something is told by a notice. */
 static bool told_as_data(const struct point *p)
 {
-    return p->first.out[0] && (p->first.status == 1 || p->first.status == 5 ||
-                               !strncmp(p->c->name, "doctor", 6));
+    const struct output *o = &p->first;
+    if (o->status == 9)
+        return strstr(o->out, "\"type\":\"notice\"") != NULL;
+    return o->out[0] &&
+           (o->status == 1 || o->status == 5 || !strncmp(p->c->name, "doctor", 6));
 }
 
 static void judge_end(struct point *p)
@@ -274,7 +278,7 @@ static void judge_end(struct point *p)
     else if (!may_end(p, o->status))
         blame(p, other, "exit status %d: %s%s", o->status, o->err, o->out);
     else if (o->status != 0 && !o->err[0] && !told_as_data(p))
-        blame(p, other, "exit status %d without a word", o->status);
+        blame(p, other, "exit status %d without a word: %s", o->status, o->out);
     if (o->left[0])
         blame(p, other, "%s was left", o->left);
 }
