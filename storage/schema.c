@@ -191,7 +191,8 @@ static const char *const migrations[] = {version_1, version_2, version_3, versio
                                          version_5, version_6, version_7, version_8};
 _Static_assert(COUNT_OF(migrations) == SCHEMA_VERSION,
                "each version has its migration");
-/* A new store gets there without moving tables, which takes as long as all the rest. */
+/* A new store gets there without moving tables, and without altering them (new_script).
+ */
 static const char sessions_at_once[] = VERSION_6(LARGE_ROWS) TABLE_MESSAGE(LARGE_ROWS)
     ITEM_LINKS "PRAGMA user_version = 8;";
 static const char *const at_once[] = {version_1, version_2, version_3,
@@ -301,6 +302,59 @@ static int put_first_meta(struct db *db, const char *dir, struct cairn_error *er
            ?: put_meta(db, STR(STORE_PLACE), str_of(place), error);
 }
 
+/* Puts a column where SQLite's ALTER TABLE puts it, so that the text is the same. */
+static void put_column(struct buf *script, const char *table, const char *column)
+{
+    char name[40];
+    snprintf(name, sizeof name, "TABLE %s(", table);
+    const char *at = strstr(script->data, name);
+    if (!at) {
+        snprintf(name, sizeof name, "TABLE \"%s\"(", table);
+        at = strstr(script->data, name);
+    }
+    assert(at);
+    static const char *const ends[] = {", PRIMARY KEY(", ", UNIQUE(", ") STRICT"};
+    const char *end = NULL, *next = strchr(at, ';');
+    for (size_t i = 0; i < COUNT_OF(ends) && (!end || end > next); i++)
+        end = strstr(at, ends[i]);
+    assert(end && end < next);
+    size_t offset = (size_t)(end - script->data), n = strlen(column) + 2;
+    size_t rest = script->size - offset;
+    if (!buf_grow(script, n))
+        return;
+    memmove(script->data + offset + n, script->data + offset, rest);
+    memcpy(script->data + offset, ", ", 2);
+    memcpy(script->data + offset + 2, column, n - 2);
+}
+
+/* What makes a new store: the statements of all versions, with each column in its table
+ * from the start. After each ALTER TABLE SQLite reads the whole schema again, which took
+ * two thirds of the making. */
+static int new_script(struct buf *out, struct cairn_error *error)
+{
+    char table[20], column[60];
+    for (size_t i = 0; i < COUNT_OF(at_once); i++)
+        for (const char *at = at_once[i]; *at && !out->failed;) {
+            size_t n = strcspn(at, ";") + 1;
+            if (sscanf(at, "ALTER TABLE %19s ADD COLUMN %59[^;]", table, column) == 2)
+                put_column(out, table, column);
+            else
+                buf_add(out, at, n);
+            at += n;
+        }
+    return buf_check(out, error);
+}
+
+static int make_tables(struct db *db, const char *dir, struct cairn_error *error)
+{
+    struct buf script = BUF_INIT;
+    int rc = new_script(&script, error)
+                 ?: db_script(db, script.data, error)
+                 ?: put_first_meta(db, dir, error);
+    buf_release(&script);
+    return rc;
+}
+
 /* Stores of this version and later have the setting `gc`, or get it from the first
  * collection (rows_gc.c). */
 enum { GC_SETTING_SINCE = 3 };
@@ -316,13 +370,11 @@ static int migrate_tables(struct db *db, const char *dir, int64_t from, bool alo
         rc = db_begin_write(db, error);
     if (rc)
         return rc;
-    for (size_t i = 0; !rc && from == 0 && i < COUNT_OF(at_once); i++)
-        rc = db_script(db, at_once[i], error);
+    if (from == 0)
+        rc = make_tables(db, dir, error);
     for (int64_t v = from; !rc && v > 0 && v < SCHEMA_VERSION; v++)
         rc = db_script(db, migrations[v], error);
-    if (!rc && from == 0)
-        rc = put_first_meta(db, dir, error);
-    else if (!rc && from < GC_SETTING_SINCE && alone)
+    if (!rc && from > 0 && from < GC_SETTING_SINCE && alone)
         rc = put_meta(db, STR("gc"), STR("0"), error);
     if (!rc)
         rc = db_commit(db, error);

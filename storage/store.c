@@ -26,34 +26,56 @@ enum {
     SETTLE_WAIT_MS = 2000 /* a closing writer gives up tidying after this */
 };
 
-static int make_file(const char *path, bool new, struct cairn_error *error)
-{
-    int fd =
-        open(path, O_RDWR | O_CREAT | (new ? O_EXCL : O_NOFOLLOW) | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return error_sys(error, errno, "cannot make %s", path);
-    close(fd);
-    return 0;
-}
-
-/* The database file gets its mode here; -wal and -shm inherit it. Closing the
- * descriptor drops nobody's lock, since the file did not exist before. As long as it is
- * empty, the note `making` stays beside it: an empty database without that note lost
- * its content.
- */
-static int make_database(const struct store_paths *paths, struct cairn_error *error)
-{
-    return make_file(paths->making, false, error)
-           ?: os_sync_dir(paths->dir, error)
-           ?: make_file(paths->db, true, error)
-           ?: os_sync_dir(paths->dir, error);
-}
-
 static int end_making(const struct store_paths *paths, struct cairn_error *error)
 {
     if (unlink(paths->making) == 0 || errno == ENOENT)
         return 0;
     return error_sys(error, errno, "cannot remove %s", paths->making);
+}
+
+static int fill_database(const struct store_paths *paths, struct cairn_error *error)
+{
+    const struct db_options options = {.dir = paths->dir, .path = paths->making};
+    struct db *db;
+    int rc = db_open(&db, &options, error);
+    if (rc)
+        return rc;
+    rc =
+        db_script(db, sql_unsafe, error) ?: schema_prepare(db, paths->dir, true, error);
+    db_close(db);
+    return rc;
+}
+
+/* Bytes 18 and 19 of a database say whether it has a WAL (2) or a rollback journal (1):
+ * SQLite itself would change them in a synced transaction. */
+static int finish_database(int fd, const struct cairn_store *store,
+                           struct cairn_error *error)
+{
+    int rc = store->journal == DB_WAL ? os_write_at(fd, STR("\2\2"), 18) : 0;
+    if (!rc && fsync(fd) < 0)
+        rc = errno;
+    if (!rc && rename(store->paths.making, store->paths.db) < 0)
+        rc = errno;
+    return rc ? error_sys(error, rc, "cannot make %s", store->paths.db) : 0;
+}
+
+/* The database is made under another name and gets its own when all of it is on the
+ * disk. Its mode is from here; -wal and -shm inherit it. Closing the descriptor drops
+ * nobody's lock, since nobody has the file open. */
+static int make_database(const struct cairn_store *store, struct cairn_error *error)
+{
+    const struct store_paths *paths = &store->paths;
+    int rc = end_making(paths, error);
+    if (rc)
+        return rc;
+    int fd = open(paths->making, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return error_sys(error, errno, "cannot make %s", paths->making);
+    rc = fill_database(paths, error) ?: finish_database(fd, store, error);
+    close(fd);
+    if (rc)
+        (void)unlink(paths->making);
+    return rc ?: os_sync_dir(paths->dir, error);
 }
 
 /* Refuses a database that is not ours or is newer, by the file's header alone and
@@ -84,8 +106,10 @@ static int check_header(const struct cairn_store *store, struct cairn_error *err
 static int no_store(struct cairn_store *store, bool begun, struct cairn_error *error)
 {
     const char *dir = store->paths.dir;
-    int64_t size = 1;
-    if (store_file(store->paths.db, NULL, &size, NULL) <= 0 || (size > 0 && !begun))
+    int64_t size = 0;
+    bool there = store_file(store->paths.db, NULL, &size, NULL) != 0;
+    if (there ? size != 0 && !begun
+              : store_file(store->paths.making, NULL, NULL, NULL) <= 0)
         return error_set(error, CAIRN_ENOTFOUND,
                          "there is no store in %s; `cairn run FILE` makes one", dir);
     if (store->lock.fd < 0)
@@ -100,8 +124,8 @@ static int no_store(struct cairn_store *store, bool begun, struct cairn_error *e
                      dir);
 }
 
-/* Only a writer can roll back an interrupted transaction. Was it one of those that make
- * the store? The last of these is the switch to the WAL, which changes only the header,
+/* Only a writer can roll back an interrupted transaction. Was it one of those by which
+ * an older cairn made the store? The last of these is the switch to the WAL, which changes only the header,
  * so that the tables can be read in spite of the journal. After any other transaction
  * they cannot: it may be half written. */
 static bool is_unmade(const struct cairn_store *store)
@@ -163,7 +187,7 @@ static int open_locked(struct cairn_store *store, struct cairn_error *error)
     int there = rc ? rc : store_file(store->paths.db, NULL, NULL, error);
     rc = there < 0 ? there : store_dir_furnish(&store->paths, there == 0, error);
     if (!rc && !there)
-        rc = make_database(&store->paths, error);
+        rc = make_database(store, error);
     if (!rc && store->journal == DB_WAL)
         rc = store_check_log(&store->paths, &store->lock, error);
     /* Held exclusively only by a last writer that is closing, and by a repair. */

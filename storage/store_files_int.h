@@ -11,7 +11,7 @@
 struct store_paths {
     char *dir; /* absolute */
     char *db, *wal, *journal, *lock, *marker, *live, *ignore;
-    char *making;   /* a note that exists from before the database until it is made */
+    char *making;   /* the database until all of it is there; before, an empty note */
     char *fork_dir; /* the directory with the file that led here, or NULL */
     char *project;  /* the directory whose .cairn was found, or NULL */
     uint64_t fork_session; /* which that file names */

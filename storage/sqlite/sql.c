@@ -36,6 +36,7 @@ const char sql_settings_writer[] = SETTINGS "PRAGMA secure_delete = ON;";
 const char sql_sync_full[] = "PRAGMA synchronous = FULL";
 const char sql_sync_normal[] = "PRAGMA synchronous = NORMAL";
 const char sql_sync_off[] = "PRAGMA synchronous = OFF";
+const char sql_unsafe[] = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF";
 const char sql_sync_extra[] = "PRAGMA synchronous = EXTRA";
 const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
 

@@ -429,7 +429,8 @@ const char *sql_text(enum sql_id id);
 /* Settings of a connection, for db_script. */
 extern const char sql_settings[];
 extern const char sql_settings_writer[];
-extern const char sql_sync_full[], sql_sync_normal[], sql_sync_off[], sql_sync_extra[];
+extern const char sql_sync_full[], sql_sync_normal[], sql_sync_off[], sql_sync_extra[],
+    sql_unsafe[];
 extern const char sql_defer_references[]; /* until the transaction ends */
 
 #endif

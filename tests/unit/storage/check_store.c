@@ -39,6 +39,12 @@ START_TEST(files_of_a_store)
     good(os_read_file(in_store(".gitignore"), 10, &text, &error));
     ck_assert_str_eq(text.data, "*\n");
     buf_release(&text);
+    /* Its tables are those that the migrations make of an old one. */
+    char line[100] = "";
+    good(store_check_schema(store, note_line, line, &error));
+    ck_assert_str_eq(line, "");
+    good(store_check_pages(store, note_line, line, &error));
+    ck_assert_str_eq(line, "");
     again = open_reader();
     ck_assert_str_eq(store_lineage(again), id);
     ck_assert(store_read_only(again));
