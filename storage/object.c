@@ -44,24 +44,18 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
 {
     char hex[DIGEST_HEX_SIZE];
     struct object_source source;
-    struct object_row row;
-    struct query query;
+    const char *why;
     store_assert_open(store);
-    digest_hex(digest, hex);
     int rc = get_source(store, &source, error);
-    if (rc)
-        return rc;
-    if (find_row(store->db, digest, &query, &row, error)) {
-        const char *why;
-        query.rc = object_read(&source, &row, out, &why, error);
-        if (!query.rc && why)
-            query.rc = error_set(
-                error, CAIRN_EDAMAGED,
-                "the stored object %s is damaged (%s): run `cairn doctor`", hex, why);
-    } else if (!query.rc) {
-        query.rc = error_set(error, CAIRN_ENOTFOUND, "the store has no object %s", hex);
-    }
-    return query_end(&query);
+    if (!rc)
+        rc = object_get(&source, digest, out, &why, error);
+    if (rc < 0 || (rc > 0 && !why))
+        return rc < 0 ? rc : 0;
+    digest_hex(digest, hex);
+    return rc ? error_set(error, CAIRN_EDAMAGED,
+                          "the stored object %s is damaged (%s): run `cairn doctor`",
+                          hex, why)
+              : error_set(error, CAIRN_ENOTFOUND, "the store has no object %s", hex);
 }
 
 int store_has_object(struct cairn_store *store, const struct digest *digest, bool *has,

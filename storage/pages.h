@@ -10,16 +10,7 @@
 #define STORAGE_PAGES_H
 
 #include "base/str.h"
-
-/* Numbers in the files are big endian. */
-static inline uint32_t big16(const uint8_t *at)
-{
-    return (uint32_t)at[0] << 8 | at[1];
-}
-static inline uint32_t big32(const uint8_t *at)
-{
-    return big16(at) << 16 | big16(at + 2);
-}
+#include "storage/sqlite/direct.h"
 
 enum { WAL_HEADER = 32, FRAME_HEADER = 24 }; /* bytes */
 enum wal_state {

@@ -19,6 +19,7 @@ struct object_codec {
     struct buf packed, delta; /* of what is put: by itself, and after a prefix */
     struct buf content;       /* of what is checked, and of what a delta is made from */
     struct buf bases[2];      /* of object_read: a base, and what that is made from */
+    unsigned missed;          /* rows that object_get has read in vain */
 };
 /* NULL: out of memory. */
 struct object_codec *object_codec_new(void);
@@ -57,7 +58,8 @@ enum {
     OBJECT_CODEC_AT,
     OBJECT_DATA_AT,
     OBJECT_BASE_AT,
-    OBJECT_COLUMNS_READ
+    OBJECT_COLUMNS_READ,
+    OBJECT_LENGTH_AT = OBJECT_COLUMNS_READ /* of the data: SQL_SEEK_OBJECT */
 };
 void object_from(const struct query *query, struct object_row *row);
 
@@ -82,5 +84,8 @@ int object_chain(struct db *db, const struct object_row *row,
  * codec->bases. */
 int object_read(const struct object_source *source, const struct object_row *row,
                 struct buf *out, const char **why, struct cairn_error *error);
+/* The same by name. 1: there is one, 0: there is none; or an error. */
+int object_get(const struct object_source *source, const struct digest *name,
+               struct buf *out, const char **why, struct cairn_error *error);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/sha256.h"
+#include "storage/sqlite/direct.h"
 
 #include <assert.h>
 
@@ -64,7 +65,7 @@ static int unpack_bytes(const struct object_source *source,
     int whole = 1;
     if (row->codec != CODEC_RAW)
         whole = object_decompress(source->codec, row->data, prefix, room, size, error);
-    else if (size)
+    else if (size && row->data.ptr != room)
         memcpy(room, row->data.ptr, size);
     if (whole == 0)
         *why = "its compressed data is damaged";
@@ -189,4 +190,82 @@ int object_read(const struct object_source *source, const struct object_row *row
     object_release_if_huge(&source->codec->bases[0]);
     object_release_if_huge(&source->codec->bases[1]);
     return rc;
+}
+
+/* ---- By name ---- */
+
+enum { LONG_BYTES = 32 << 10, MISSED_MOST = 8 };
+
+/* As the file of the database has it. True: that is its content, appended to `out`. */
+static bool read_long(const struct object_source *source, struct object_row *row,
+                      size_t length, struct buf *out)
+{
+    struct object_codec *codec = source->codec;
+    struct buf *into = row->codec == CODEC_RAW ? out : &codec->content;
+    const char *why = "";
+    int64_t root = 0;
+    size_t before = out->size;
+    buf_clear(&codec->content);
+    /* Before there is room for it. */
+    if (row->size < (int64_t)length || row->size > LIMIT_OBJECT_BYTES ||
+        db_get_int(source->db, SQL_OBJECT_TREE, NO_VALUES, &root, NULL) || root < 1 ||
+        root > UINT32_MAX)
+        return false;
+    const struct db_long value = {.root = (uint32_t)root,
+                                  .id = row->id,
+                                  .column = OBJECT_DATA_AT,
+                                  .size = length};
+    /* What is not compressed has its place already. */
+    char *room = buf_grow(into, length);
+    cut_back(out, before);
+    row->data = (struct str){room, length};
+    bool good = room && db_read_long(source->db, &value, room) &&
+                object_read(source, row, out, &why, NULL) == 0 && !why;
+    object_release_if_huge(&codec->content);
+    return good;
+}
+
+static int read_seeking(const struct object_source *source, const struct digest *name,
+                        struct buf *out, const char **why, bool *missed,
+                        struct cairn_error *error)
+{
+    struct query query;
+    struct object_row row;
+    query_start(&query, source->db, SQL_SEEK_OBJECT,
+                VALUES(value_blob(digest_view(name)), value_int(LONG_BYTES)), error);
+    bool there = query_step(&query);
+    if (there) {
+        object_from(&query, &row);
+        int64_t length = query_int(&query, OBJECT_LENGTH_AT);
+        if (length < LONG_BYTES)
+            query.rc = object_read(source, &row, out, why, error);
+        else
+            *missed = !read_long(source, &row, (size_t)length, out);
+    }
+    return query_end(&query) ?: there;
+}
+
+/* A long row is first read past SQLite (db_read_long), and then, if that is not its
+ * content, by SQLite, which knows what the log has, and says what is wrong. */
+int object_get(const struct object_source *source, const struct digest *name,
+               struct buf *out, const char **why, struct cairn_error *error)
+{
+    struct query query;
+    struct object_row row;
+    bool missed = source->codec->missed >= MISSED_MOST;
+    *why = NULL;
+    if (!missed) {
+        int rc = read_seeking(source, name, out, why, &missed, error);
+        source->codec->missed += missed;
+        if (rc <= 0 || !missed)
+            return rc;
+    }
+    query_start(&query, source->db, SQL_GET_OBJECT,
+                VALUES(value_blob(digest_view(name))), error);
+    bool there = query_step(&query);
+    if (there) {
+        object_from(&query, &row);
+        query.rc = object_read(source, &row, out, why, error);
+    }
+    return query_end(&query) ?: there;
 }

@@ -29,8 +29,6 @@ struct salvage_cell {
     struct str payload; /* on the page, or in the scratch of the salvage */
 };
 
-static size_t salvage_local(size_t usable, bool table, size_t size);
-
 /* The row is longer than the page. How much of it is here depends on how many bytes of
  * it come before the blob, so every plausible number is tried. */
 static int try_chains(struct salvage *s, const struct salvage_blob *wanted,
@@ -42,7 +40,7 @@ static int try_chains(struct salvage *s, const struct salvage_blob *wanted,
     int rc = 0;
     for (size_t before = LEAST_BEFORE; before <= MOST_BEFORE && rc == 0; before++) {
         size_t whole = before + size + wanted->tail;
-        size_t local = salvage_local(usable, true, whole);
+        size_t local = db_format_local(usable, true, whole);
         if (local == whole || local < before || at + local - before + 4 > usable)
             continue;
         struct str start = {(const char *)page + at, local - before};
@@ -135,26 +133,6 @@ int salvage_since(enum salvage_table table)
 
 /* ---- Rows ---- */
 
-/* Seven bits a byte, highest first; the ninth byte gives eight. 0: there is none. */
-static size_t read_number(const uint8_t *at, const uint8_t *end, uint64_t *out)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < 9 && at + i < end; i++) {
-        if (i == 8) {
-            *out = value << 8 | at[i];
-            return 9;
-        }
-        value = value << 7 | (at[i] & 0x7f);
-        if (!(at[i] & 0x80)) {
-            *out = value;
-            return i + 1;
-        }
-    }
-    return 0;
-}
-
-static const uint8_t int_sizes[] = {0, 1, 2, 3, 4, 6, 8};
-
 /* The value with a serial type; false if it does not fit into what is left. */
 static bool read_value(uint64_t type, const uint8_t **at, const uint8_t *end,
                        struct sql_value *out)
@@ -168,7 +146,7 @@ static bool read_value(uint64_t type, const uint8_t **at, const uint8_t *end,
         return true;
     }
     if (type < 7) {
-        size_t n = int_sizes[type];
+        size_t n = (size_t)db_format_size(type);
         uint64_t value = (size_t)(end - *at) >= n && (*at)[0] & 0x80 ? UINT64_MAX : 0;
         if ((size_t)(end - *at) < n)
             return false;
@@ -178,7 +156,7 @@ static bool read_value(uint64_t type, const uint8_t **at, const uint8_t *end,
         *at += n;
         return true;
     }
-    uint64_t n = type < 12 ? UINT64_MAX : (type - 12) / 2;
+    uint64_t n = type < 12 ? UINT64_MAX : db_format_size(type);
     if (n > (uint64_t)(end - *at))
         return false;
     struct str bytes = {(const char *)*at, (size_t)n};
@@ -204,12 +182,12 @@ static bool salvage_read_row(const struct salvage_shape *shape,
     const uint8_t *end = at + cell->payload.len;
     int most = (int)strlen(shape->columns), n = 0;
     uint64_t head, type;
-    size_t used = read_number(at, end, &head);
+    size_t used = db_format_number(at, end, &head);
     if (used == 0 || head < used || head > cell->payload.len)
         return false;
     const uint8_t *types = at + used, *body = at + head;
     while (types < at + head && n < most) {
-        used = read_number(types, at + head, &type);
+        used = db_format_number(types, at + head, &type);
         if (used == 0 || !read_value(type, &body, end, &row->values[n]))
             return false;
         types += used;
@@ -231,18 +209,6 @@ static bool salvage_read_row(const struct salvage_shape *shape,
 }
 
 /* ---- Cells ---- */
-
-/* How many bytes of a payload of `size` are on the page itself. */
-static size_t salvage_local(size_t usable, bool table, size_t size)
-{
-    assert(usable >= 480);
-    size_t most = table ? usable - 35 : (usable - 12) * 64 / 255 - 23;
-    size_t least = (usable - 12) * 32 / 255 - 23;
-    if (size <= most)
-        return size;
-    size_t local = least + (size - least) % (usable - 4);
-    return local <= most ? local : least;
-}
 
 /* Once memory has run out the buffer stays failed until the end, where it is reported.
  * A chain that comes back to a page is none: that page is compared with one before it,
@@ -282,15 +248,15 @@ static bool salvage_read_cell(struct salvage *s, const uint8_t *page, size_t at,
     assert(at <= s->pages->usable);
     const uint8_t *end = page + s->pages->usable, *p = page + at;
     uint64_t size = 0;
-    size_t used = p < end ? read_number(p, end, &size) : 0;
+    size_t used = p < end ? db_format_number(p, end, &size) : 0;
     p += used;
     if (used && table) {
-        used = read_number(p, end, &cell->rowid);
+        used = db_format_number(p, end, &cell->rowid);
         p += used;
     }
     if (used == 0 || size > (uint64_t)s->pages->n * s->pages->page_size)
         return false;
-    size_t local = salvage_local(s->pages->usable, table, (size_t)size);
+    size_t local = db_format_local(s->pages->usable, table, (size_t)size);
     size_t chain = local < size ? 4 : 0;
     if ((size_t)(end - p) < local + chain)
         return false;
@@ -308,13 +274,6 @@ static bool salvage_read_cell(struct salvage *s, const uint8_t *page, size_t at,
  *
  * Trees are walked with a list of pages still to visit. Each page is visited only once,
  * so that a page which leads to itself does no harm. */
-
-enum page_kind {
-    INDEX_INTERIOR = 2,
-    TABLE_INTERIOR = 5,
-    INDEX_LEAF = 10,
-    TABLE_LEAF = 13
-};
 
 enum { OTHER = 254, FREE = 255 };
 

@@ -9,6 +9,7 @@
 #include "storage/sqlite/db_int.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 
 /* Waits inside SQLite. In WAL mode a writer waits only while another process rebuilds
@@ -210,7 +211,7 @@ int db_probe(const struct db_options *options, struct db_header *header,
 bool db_read_file(struct db *db, uint64_t at, void *out, size_t n)
 {
     sqlite3_file *file = NULL;
-    assert(n <= 65536 && at <= INT64_MAX);
+    assert(n <= INT_MAX && at <= INT64_MAX);
     return sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) ==
                SQLITE_OK &&
            file && file->pMethods &&

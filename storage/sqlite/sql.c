@@ -470,6 +470,10 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_MEND_OBJECT] = "UPDATE object SET size = ?2, codec = ?3, data = ?4, base = ?5 "
                         "WHERE digest = ?1",
     [SQL_GET_OBJECT] = OBJECT_COLUMNS "WHERE digest = ?1",
+    [SQL_SEEK_OBJECT] =
+        "SELECT id, digest, size, codec, CASE WHEN length(data) < ?2 THEN data END, "
+        "base, length(data) FROM object WHERE digest = ?1",
+    [SQL_OBJECT_TREE] = "SELECT rootpage FROM sqlite_schema WHERE name = 'object'",
     [SQL_NTH_OBJECT] = OBJECT_COLUMNS "WHERE id = ?1",
     [SQL_EACH_OBJECT] = OBJECT_COLUMNS "ORDER BY id",
     [SQL_BASE_OF_OBJECT] = "SELECT codec, base FROM object WHERE id = ?1",

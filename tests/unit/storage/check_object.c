@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/os.h"
 #include "storage/object.h"
+#include "storage/pool/pool.h"
 #include "storage/sqlite/db_int.h"
 #include "storage/store.h"
 #include "storage/store_int.h"
@@ -263,6 +264,128 @@ START_TEST(length_beyond_all_limits)
 }
 END_TEST
 
+/* ---- Long contents, which are read past SQLite ---- */
+
+enum { LONG_CONTENTS = 9, FRAGMENTS = 40 };
+
+/* Noise, and text that makes a long frame. */
+static void add_long(struct buf *out, unsigned i)
+{
+    size_t n = 33000 + 70001 * (size_t)i;
+    if (i % 3 == 0)
+        add_noise(out, n, 1000 + i);
+    for (uint64_t x = i + 1; out->size < n; x = x * 6364136223846793005u + 1)
+        buf_format(out, "line %u\n", (unsigned)(x >> 40));
+}
+
+/* Reads them all; how many of them SQLite had to read. */
+static unsigned expect_long(const struct digest *digests)
+{
+    object_codec_free(store->codec);
+    store->codec = NULL;
+    for (unsigned i = 0; i < LONG_CONTENTS; i++) {
+        struct buf content = BUF_INIT;
+        add_long(&content, i);
+        expect(&digests[i], buf_view(&content));
+        buf_release(&content);
+    }
+    return store->codec->missed;
+}
+
+static void put_long(struct digest *digests)
+{
+    for (unsigned i = 0; i < LONG_CONTENTS; i++) {
+        struct buf content = BUF_INIT;
+        add_long(&content, i);
+        digests[i] = put(buf_view(&content));
+        buf_release(&content);
+    }
+}
+
+/* All that is in the log is in the file then. */
+static void reopen(void)
+{
+    cairn_store_close(store);
+    open_store();
+}
+
+START_TEST(long_contents)
+{
+    struct digest digests[LONG_CONTENTS];
+    put_long(digests);
+    ck_assert_uint_gt(expect_long(digests), 0); /* the file does not have them yet */
+    reopen();
+    ck_assert_uint_eq(expect_long(digests), 0);
+}
+END_TEST
+
+/* Their pages are here and there, and others have been in them. */
+START_TEST(long_contents_in_fragments)
+{
+    struct digest digests[LONG_CONTENTS], others[FRAGMENTS];
+    for (unsigned i = 0; i < FRAGMENTS; i++) {
+        struct buf noise = BUF_INIT;
+        add_noise(&noise, 2100 + 1500 * (i % 5), 5000 + i);
+        others[i] = put(buf_view(&noise));
+        buf_release(&noise);
+    }
+    ck_assert_int_eq(store_begin(store, 0, &error), 0);
+    for (unsigned i = 0; i < FRAGMENTS; i += 2)
+        ck_assert_int_eq(
+            db_run(store->db, SQL_DELETE_OBJECT,
+                   VALUES(value_u64(i + 1), value_blob(digest_view(&others[i]))),
+                   &error),
+            0);
+    ck_assert_int_eq(store_commit(store, &error), 0);
+    reopen();
+    put_long(digests);
+    reopen();
+    ck_assert_uint_eq(expect_long(digests), 0);
+    struct buf noise = BUF_INIT;
+    add_noise(&noise, 2100 + 1500, 5001);
+    expect(&others[1], buf_view(&noise));
+    buf_release(&noise);
+}
+END_TEST
+
+/* Whatever the file has: the content, or an error. */
+START_TEST(long_contents_damaged)
+{
+    struct digest digests[LONG_CONTENTS];
+    struct buf file = BUF_INIT;
+    char db[600];
+    uint64_t random = 17 + (uint64_t)_i;
+    unsigned damaged = 0;
+    snprintf(db, sizeof db, "%s/cairn.db", path);
+    put_long(digests);
+    cairn_store_close(store);
+    ck_assert_int_eq(os_read_file(db, SIZE_MAX / 2, &file, &error), 0);
+    for (int i = 0; i < 300; i++) { /* behind the tables, whose pages come first */
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        size_t at = 100 * 2048 + (size_t)(random >> 20) % (file.size - 101 * 2048);
+        at = i % 2 ? at / 2048 * 2048 + (random >> 18) % 4 : at; /* where to go on */
+        file.data[at] = (char)((uint8_t)file.data[at] ^ (uint8_t)(1 + (random >> 60)));
+    }
+    ck_assert_int_eq(os_write_file(db, 0600, buf_view(&file), &error), 0);
+    buf_release(&file);
+    open_store();
+    for (unsigned i = 0; i < LONG_CONTENTS; i++) {
+        struct buf content = BUF_INIT, out = BUF_INIT;
+        add_long(&content, i);
+        int rc = store_get_object(store, &digests[i], &out, &error);
+        ck_assert(rc == 0 || rc == CAIRN_EDAMAGED);
+        if (rc == 0)
+            ck_assert(str_equal(buf_view(&out), buf_view(&content)));
+        else
+            ck_assert_uint_eq(out.size, 0);
+        damaged += rc != 0;
+        buf_release(&content);
+        buf_release(&out);
+    }
+    ck_assert_uint_gt(damaged, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("object");
@@ -276,6 +399,9 @@ int main(void)
     tcase_add_test(tests, flipped_bit_in_raw_content);
     tcase_add_loop_test(tests, flipped_bit_in_compressed_content, 0, 8);
     tcase_add_test(tests, length_beyond_all_limits);
+    tcase_add_test(tests, long_contents);
+    tcase_add_test(tests, long_contents_in_fragments);
+    tcase_add_loop_test(tests, long_contents_damaged, 0, 4);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
