@@ -63,6 +63,12 @@ void sha256_end(struct sha256 *sha, struct digest *out)
     SHA256_Final(out->bytes, &sha->context);
 }
 
+void sha256_so_far(const struct sha256 *sha, struct digest *out)
+{
+    struct sha256 copy = *sha;
+    sha256_end(&copy, out);
+}
+
 int sha256_of(const void *bytes, size_t n, struct digest *out,
               struct cairn_error *error)
 {

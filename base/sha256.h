@@ -45,6 +45,8 @@ void sha256_free(struct sha256 *sha);
 void sha256_begin(struct sha256 *sha);
 void sha256_add(struct sha256 *sha, const void *bytes, size_t n);
 void sha256_end(struct sha256 *sha, struct digest *out);
+/* The digest of what was added so far, after which more can be added. */
+void sha256_so_far(const struct sha256 *sha, struct digest *out);
 /* All at once. Returns CAIRN_ENOMEM if there is no memory for a state. */
 int sha256_of(const void *bytes, size_t n, struct digest *out,
               struct cairn_error *error);

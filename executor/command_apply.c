@@ -297,7 +297,7 @@ static int extend_run(struct engine *e, const struct definition *with, uint32_t 
         environments_extend(&e->environments, defs))
         return error_nomem(error);
     made_extend(e);
-    rc = owned_run_extend(e, error);
+    rc = owned_run_extend(e, defs, error);
     return rc ? rc : progress_extend(e, tasks, defs, error);
 }
 

@@ -261,7 +261,7 @@ struct definition {
     bool all_need_all;     /* needs_all holds for every task: it did before version 4 */
     struct task_def *defs; /* in file order, those of `finally` behind the others,
                               those that were added to a run behind all */
-    uint32_t n_defs;
+    uint32_t n_defs, n_added; /* how many were added to a run: the last ones */
     size_t defs_capacity;
     bool defs_growing;    /* `defs` is not in the arena: cairn_workflow_add */
     struct map by_id;     /* task name -> index */

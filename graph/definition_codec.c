@@ -17,7 +17,8 @@
  *   deadline_ms [2]
  *   secrets     list of names, sorted, none twice [2]
  *   all_need_all 1 byte [4]; before it, 1 if a task wants a group
- *   tasks       list of
+ *   tasks       list of what follows; those that were added to a run stand behind the
+ *               list, up to the end [7], so that the bytes grow with each of them
  *     id
  *     kind      1 byte: 1 run, 2 exec, 3 call, 4 external [2]
  *     command   run: text, shell (list of texts); exec: argv (list); call: version;
@@ -58,6 +59,7 @@
 #include "base/str.h"
 #include "base/words.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* The start of the binary form. */
@@ -307,7 +309,7 @@ static unsigned version_for(const struct definition *definition)
 {
     /* Version 4 says what excluded members mean, which was one thing before. */
     bool groups = !definition->all_need_all && definition_wants_groups(definition);
-    bool newest = definition->memory || definition->stale;
+    bool newest = definition->memory || definition->stale || definition->n_added;
     for (uint32_t i = 0; i < definition->n_pools; i++)
         newest |= definition->pools[i].shared;
     unsigned version = newest                                        ? 7
@@ -353,9 +355,18 @@ int definition_encode(const struct definition *definition, struct buf *out,
         buf_varint(out, definition->memory);
         buf_byte(out, definition->stale);
     }
-    buf_varint(out, definition->n_defs);
+    buf_varint(out, definition->n_defs - definition->n_added);
     for (uint32_t i = 0; i < definition->n_defs; i++)
         put_task(out, &definition->defs[i], version);
+    return buf_check(out, error);
+}
+
+int definition_encode_added(const struct definition *definition, uint32_t first,
+                            struct buf *out, struct cairn_error *error)
+{
+    assert(first >= definition->n_defs - definition->n_added);
+    for (uint32_t i = first; i < definition->n_defs; i++)
+        put_task(out, &definition->defs[i], DEFINITION_VERSION);
     return buf_check(out, error);
 }
 
@@ -370,7 +381,7 @@ struct decoder {
     struct reader reader;
     struct definition *out;
     uint64_t version;
-    uint32_t n_defs;        /* how many there will be */
+    uint32_t n_defs;        /* how many there will be, or can be */
     struct str shell_bytes; /* of the last shell, which is mostly that of the next */
     struct str *shell;
     uint32_t n_shell;
@@ -815,6 +826,23 @@ static int get_task(struct decoder *d, uint32_t index)
     return added < 0 ? added : 0;
 }
 
+/* Doubled, so that each append costs what it appends. The former array stays as it was
+ * until the arena goes. */
+static int reserve_defs(struct definition *d, uint32_t n)
+{
+    size_t capacity = 2 * d->defs_capacity > n ? 2 * d->defs_capacity : n;
+    if (n <= d->defs_capacity)
+        return 0;
+    struct task_def *defs = arena_take(&d->arena, capacity, sizeof *defs);
+    if (!defs)
+        return CAIRN_ENOMEM;
+    if (d->n_defs)
+        memcpy(defs, d->defs, d->n_defs * sizeof *defs);
+    d->defs = defs;
+    d->defs_capacity = capacity;
+    return 0;
+}
+
 static int get_tasks(struct decoder *d)
 {
     enum { LEAST = 16 }; /* bytes of the shortest task */
@@ -825,13 +853,20 @@ static int get_tasks(struct decoder *d)
     fail_unless(d, n <= LIMIT_TASKS);
     if (has_failed(d))
         return 0;
-    d->n_defs = n;
+    d->n_defs = d->version >= 7 ? LIMIT_TASKS : n;
     out->defs_capacity = n;
     if (map_reserve(&out->by_id, n))
         return CAIRN_ENOMEM;
     for (uint32_t i = 0; i < n && !has_failed(d) && !rc; i++) {
         out->n_defs = i + 1;
         rc = get_task(d, i);
+    }
+    for (; d->version >= 7 && reader_left(&d->reader) && !has_failed(d) && !rc;) {
+        fail_unless(d, out->n_defs < LIMIT_TASKS);
+        rc = has_failed(d) ? 0 : reserve_defs(out, out->n_defs + 1);
+        if (!rc && !has_failed(d))
+            rc = get_task(d, out->n_defs++);
+        out->n_added++;
     }
     return rc;
 }
@@ -854,6 +889,9 @@ static void check_bindings(struct decoder *d, uint32_t first)
     for (uint32_t i = first; i < out->n_defs; i++)
         for (uint32_t j = 0; j < out->defs[i].n_needs; j++) {
             struct need *need = &out->defs[i].needs[j];
+            fail_unless(d, need->target < out->n_defs);
+            if (has_failed(d))
+                return;
             const struct task_def *target = &out->defs[need->target];
             bool whole = need->n_bindings == 0;
             fail_unless(d, whole || need->n_bindings == target->n_foreach);
@@ -976,22 +1014,6 @@ static int put_moved(const struct definition *to, const struct definition *from,
     return good ? buf_check(out, NULL) : CAIRN_EWORKFLOW;
 }
 
-/* Doubled, so that each append costs what it appends. The former array stays as it was
- * until the arena goes. */
-static int reserve_defs(struct definition *d, uint32_t n)
-{
-    size_t capacity = 2 * d->defs_capacity > n ? 2 * d->defs_capacity : n;
-    if (n <= d->defs_capacity)
-        return 0;
-    struct task_def *defs = arena_take(&d->arena, capacity, sizeof *defs);
-    if (!defs)
-        return CAIRN_ENOMEM;
-    memcpy(defs, d->defs, d->n_defs * sizeof *defs);
-    d->defs = defs;
-    d->defs_capacity = capacity;
-    return 0;
-}
-
 static int append_tasks(struct definition *to, struct str bytes, uint32_t n,
                         struct cairn_error *error)
 {
@@ -1001,6 +1023,7 @@ static int append_tasks(struct definition *to, struct str bytes, uint32_t n,
                         .version = DEFINITION_VERSION,
                         .n_defs = before + n};
     int rc = reserve_defs(to, before + n);
+    to->n_added += n;
     for (uint32_t i = before; i < before + n && !rc && !has_failed(&d); i++) {
         to->n_defs = i + 1;
         rc = get_task(&d, i);

@@ -1154,19 +1154,14 @@ static struct change state_to_start_from(const struct situation *s,
     return change;
 }
 
-int situation_extend(struct situation *s, struct cairn_workflow *w, struct buf *encoded,
-                     struct cairn_error *error)
+int situation_extend(struct situation *s, struct cairn_workflow *w,
+                     const struct digest *digest, struct cairn_error *error)
 {
     struct present *p = &s->present;
     uint32_t before = s->decisions.n, n = w->graph.n_tasks;
-    buf_release(&p->encoded);
-    p->encoded = *encoded;
-    *encoded = BUF_INIT;
-    int rc = sha256_of(p->encoded.data, p->encoded.size, &p->digest, error);
-    w->digest = p->digest;
-    w->digested = !rc;
-    if (!rc)
-        rc = states_extend(&p->states, n, error);
+    p->digest = w->digest = *digest;
+    w->digested = true;
+    int rc = states_extend(&p->states, n, error);
     if (rc)
         return rc;
     if (decisions_extend(&s->decisions, &w->graph) ||

@@ -209,10 +209,10 @@ int situation_states(const struct situation *situation,
                      const struct cairn_workflow *workflow, struct states *states,
                      struct cairn_error *error);
 
-/* The workflow has more tasks than it had, which are new in the run, and is as described
- * by `encoded` now, which is taken. CAIRN_ENOMEM. */
+/* The workflow has more tasks than it had, which are new in the run, and this digest.
+ * CAIRN_ENOMEM. */
 int situation_extend(struct situation *situation, struct cairn_workflow *workflow,
-                     struct buf *encoded, struct cairn_error *error);
+                     const struct digest *digest, struct cairn_error *error);
 
 struct others_search {
     uint64_t run;       /* neither this one, nor those inside it or around it */

@@ -4,8 +4,9 @@
  *
  * An object is kept under the SHA-256 of its whole content: as one zstd frame (codec 1)
  * where that is smaller, else as it is (codec 0); or, where the caller names similar
- * content, as a frame with that one as prefix (codec 2, a delta). Content is returned
- * only if its digest is right. */
+ * content, as a frame with that one as prefix (codec 2, a delta); or as what stands
+ * behind the content of another one (codec 3). Content is returned only if its digest is
+ * right. */
 #include "storage/object.h"
 
 #include "base/limits.h"
@@ -174,7 +175,7 @@ static int row_has(const struct object_source *source, const struct object_row *
         *has = str_equal(row->data, content);
     if (row->codec == CODEC_ZSTD)
         *has = object_frame_has(codec, row->data, content);
-    if (row->codec != CODEC_DELTA)
+    if (!codec_has_base(row->codec))
         return 0;
     buf_clear(&codec->content);
     rc = object_read(source, row, &codec->content, &why, error);
@@ -275,6 +276,49 @@ int store_put_object_after(struct cairn_store *store, struct str content,
 {
     assert(before);
     return put_content(store, content, before, digest, error);
+}
+
+/* The id of the object of that name if it has so many bytes and can be a base; else 0.
+ * Its content is not read. */
+static int find_shorter(struct cairn_store *store, const struct digest *name,
+                        size_t size, uint64_t *id, struct cairn_error *error)
+{
+    struct query query;
+    struct object_row row;
+    struct object_chain chain;
+    const char *why = NULL;
+    *id = 0;
+    if (find_row(store->db, name, &query, &row, error)) {
+        query.rc = object_chain(store->db, &row, &chain, &why, error);
+        if (!query.rc && !why && chain.n < LIMIT_OBJECT_BASES &&
+            row.size == (int64_t)size)
+            *id = row.id;
+    }
+    return query_end(&query);
+}
+
+int store_put_object_longer(struct cairn_store *store, struct str content,
+                            const struct digest *digest, const struct digest *before,
+                            size_t size_before, struct cairn_error *error)
+{
+    struct digest put;
+    uint64_t base;
+    bool has = false;
+    store_assert_writing(store);
+    assert(size_before < content.len);
+    int rc = store_has_object(store, digest, &has, error)
+                 ?: find_shorter(store, before, size_before, &base, error);
+    if (rc)
+        return rc;
+    if (has || !base || content.len > LIMIT_OBJECT_BYTES)
+        return put_content(store, content, NULL, &put, error);
+    return store_write(store, SQL_PUT_OBJECT,
+                       VALUES(value_blob(digest_view(digest)), value_u64(content.len),
+                              value_int(CODEC_LONGER),
+                              value_blob((struct str){content.ptr + size_before,
+                                                      content.len - size_before}),
+                              value_u64(base)),
+                       error);
 }
 
 /* ---- Another base ---- */

@@ -551,8 +551,10 @@ static int add_ids(struct parser *p)
         rc = add_ids_of(p, map ? map->first : NULL, finally ? NULL : p->added, finally);
     }
     if (!rc && p->added) {
+        uint32_t before = out->n_defs;
         parse_enter(p, p->files[0]);
         rc = add_ids_of(p, p->added, NULL, false);
+        out->n_added = out->n_defs - before;
     }
     for (uint32_t i = 1; i < p->n_files && !rc; i++)
         rc = check_included_name(p, p->files[i]);

@@ -159,6 +159,8 @@ void owned_run_release(struct engine *e)
     if (e->run.lock_offset)
         owner_release(e->request.store, e->run.lock_offset);
     owned_run_drop_waiting(e);
+    buf_release(&e->run.growth.bytes);
+    sha256_free(e->run.growth.sha);
     free(e->run.refused);
     buf_release(&e->run.asked.data);
     added_names_release(&e->run.former);
@@ -354,29 +356,60 @@ int owned_run_had_task(struct engine *e, struct str name, struct cairn_error *er
     return rc ? rc : added_names_have(&run->former, name);
 }
 
-int owned_run_extend(struct engine *e, struct cairn_error *error)
+/* The first time all of it, then only what is new. */
+static int grow(struct growth *growth, const struct definition *d, uint32_t defs,
+                struct cairn_error *error)
 {
-    struct buf encoded = BUF_INIT;
-    int rc = definition_encode(&e->request.workflow->definition, &encoded, error);
-    if (!rc)
-        rc = situation_extend(&e->run.situation, e->request.workflow, &encoded, error);
-    buf_release(&encoded);
-    if (!e->run.grown)
-        e->run.grown_from = e->run.row.graph;
+    size_t before = growth->bytes.size;
+    int rc = before ? definition_encode_added(d, defs, &growth->bytes, error)
+                    : definition_encode(d, &growth->bytes, error);
+    if (!growth->sha)
+        growth->sha = sha256_new();
+    if (rc || !growth->sha)
+        return error_nomem(error);
+    if (!before)
+        sha256_begin(growth->sha);
+    sha256_add(growth->sha, growth->bytes.data + before, growth->bytes.size - before);
+    sha256_so_far(growth->sha, &growth->digest);
+    return 0;
+}
+
+int owned_run_extend(struct engine *e, uint32_t defs, struct cairn_error *error)
+{
+    struct growth *growth = &e->run.growth;
+    struct cairn_workflow *w = e->request.workflow;
+    int rc = grow(growth, &w->definition, defs, error)
+                 ?: situation_extend(&e->run.situation, w, &growth->digest, error);
     e->run.grown = true;
     e->run.row.graph = e->run.situation.present.digest;
     e->run.row.tasks = e->request.graph->n_tasks;
     return rc;
 }
 
+/* How many of those below the newest object the next one is made from. 0: it is put
+ * whole, and counted as the first. */
+static unsigned base_of_next(const struct growth *growth)
+{
+    uint32_t base = growth->n & (growth->n - 1);
+    unsigned n = growth->n ? growth->n_below : 0;
+    while (n && growth->below[n - 1].n != base)
+        n--;
+    return n < LIMIT_OBJECT_BASES ? n : 0;
+}
+
 int owned_run_put_extended(struct engine *e, struct cairn_error *error)
 {
     struct cairn_store *store = e->request.store;
     const struct run_row *row = &e->run.row;
-    struct digest digest;
-    return store_put_object_after(store, buf_view(&e->run.situation.present.encoded),
-                                  &e->run.grown_from, &digest, error)
-           ?: store_put_run_graph(store, row->run, row->gen, &row->graph, error)
+    struct growth *growth = &e->run.growth;
+    struct digest put;
+    unsigned base = base_of_next(growth);
+    struct str bytes = buf_view(&growth->bytes);
+    int rc = base ? store_put_object_longer(store, bytes, &growth->digest,
+                                            &growth->below[base - 1].digest,
+                                            growth->below[base - 1].size, error)
+                  : store_put_object(store, bytes, &put, error);
+    return rc ?: store_put_run_graph(store, row->run, row->gen, &row->graph, error)
            ?: store_set_run(store, row, error);
 }
 
@@ -584,8 +617,13 @@ int owned_run_note_answers(struct engine *e, struct cairn_error *error)
 
 void owned_run_note_extended(struct engine *e)
 {
-    if (e->run.grown)
-        buf_release(&e->run.situation.present.encoded);
+    struct growth *growth = &e->run.growth;
+    if (!e->run.grown)
+        return;
+    growth->n_below = base_of_next(growth);
+    growth->n = growth->n_below ? growth->n : 0;
+    growth->below[growth->n_below++] =
+        (struct grown_object){growth->n++, growth->bytes.size, growth->digest};
     e->run.grown = false;
 }
 

@@ -17,6 +17,23 @@ struct take_back {
     bool granted;     /* and that is committed, or to be */
 };
 
+/* The definition of a run whose owner takes more tasks, as bytes that only grow. Of those
+ * that are stored, the objects that the newest one is made from (object.h): the n-th one
+ * is what stands behind the one whose number has the lowest bit of n cleared, so the n-th
+ * is made from fewer than log n, and a task is stored in as many. */
+struct growth {
+    struct buf bytes;
+    struct sha256 *sha;   /* of them */
+    struct digest digest; /* of them */
+    uint32_t n;           /* objects so far, */
+    unsigned n_below;     /* the last of which is made from so many, */
+    struct grown_object {
+        uint32_t n;
+        size_t size;
+        struct digest digest;
+    } below[LIMIT_OBJECT_BASES]; /* these; it is the last one of them */
+};
+
 struct owned_run {
     struct situation situation;
     struct run_row row;
@@ -32,8 +49,8 @@ struct owned_run {
     struct addition *waiting; /* taken, but not a part of the run yet */
     size_t n_waiting, waiting_room;
     int64_t grew_ns, took_ns; /* when such became one, and processor time of that */
-    bool grown; /* tasks were added, and the run's row and graph are not stored yet; */
-    struct digest grown_from; /* the graph that is */
+    bool grown; /* tasks were added, and the run's row and graph are not stored yet */
+    struct growth growth;
     uint64_t *refused; /* additions that are to be refused for the value of a secret */
     size_t n_refused, refused_room;
     struct take_back asked;    /* whether added tasks can be withdrawn */
@@ -56,9 +73,9 @@ int owned_run_put_row(struct engine *e, struct cairn_error *error);
 /* 1: a task of that name was in the run before it had the definition that it has; 0; or
  * an error. Reads each earlier generation once. */
 int owned_run_had_task(struct engine *e, struct str name, struct cairn_error *error);
-/* The workflow has more tasks, in the same generation: those that there were have the
- * numbers that they had. */
-int owned_run_extend(struct engine *e, struct cairn_error *error);
+/* The workflow has more tasks, of the definitions from index `defs` on, in the same
+ * generation: those that there were have the numbers that they had. */
+int owned_run_extend(struct engine *e, uint32_t defs, struct cairn_error *error);
 /* Stores that; inside a transaction, before anything that names one of them. */
 int owned_run_put_extended(struct engine *e, struct cairn_error *error);
 /* It is committed. */

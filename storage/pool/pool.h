@@ -42,7 +42,12 @@ bool object_frame_has(struct object_codec *codec, struct str frame, struct str c
 
 /* ---- read.c ---- */
 
-enum { CODEC_RAW = 0, CODEC_ZSTD = 1, CODEC_DELTA = 2 };
+/* LONGER: the content of the base, and these bytes behind it. */
+enum { CODEC_RAW = 0, CODEC_ZSTD = 1, CODEC_DELTA = 2, CODEC_LONGER = 3 };
+static inline bool codec_has_base(int64_t codec)
+{
+    return codec == CODEC_DELTA || codec == CODEC_LONGER;
+}
 
 /* A row as the statements for objects give it, and as the table has it. */
 struct object_row {

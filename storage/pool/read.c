@@ -40,12 +40,12 @@ static const char *check_shape(const struct object_row *row)
     assert(row->data.ptr || row->data.len == 0);
     if (row->size < 0 || row->size > LIMIT_OBJECT_BYTES)
         return "its size is impossible";
-    if (row->codec != CODEC_RAW && row->codec != CODEC_ZSTD &&
-        row->codec != CODEC_DELTA)
+    bool frame = row->codec == CODEC_ZSTD || row->codec == CODEC_DELTA;
+    if (!frame && row->codec != CODEC_RAW && row->codec != CODEC_LONGER)
         return "its codec is unknown";
     if (row->codec == CODEC_RAW && row->data.len != (size_t)row->size)
         return "its length is not what is recorded";
-    if (row->codec != CODEC_RAW && !object_frame_fits(row->data, (uint64_t)row->size))
+    if (frame && !object_frame_fits(row->data, (uint64_t)row->size))
         return "its compressed data is damaged";
     return NULL;
 }
@@ -56,6 +56,9 @@ static int unpack_bytes(const struct object_source *source,
                         struct buf *out, const char **why, struct cairn_error *error)
 {
     *why = check_shape(row);
+    if (!*why && row->codec == CODEC_LONGER &&
+        prefix.len + row->data.len != (size_t)row->size)
+        *why = "its length is not what is recorded";
     if (*why)
         return 0;
     size_t size = (size_t)row->size;
@@ -63,10 +66,15 @@ static int unpack_bytes(const struct object_source *source,
     if (!room)
         return error_nomem(error);
     int whole = 1;
-    if (row->codec != CODEC_RAW)
+    if (row->codec == CODEC_ZSTD || row->codec == CODEC_DELTA)
         whole = object_decompress(source->codec, row->data, prefix, room, size, error);
-    else if (size && row->data.ptr != room)
-        memcpy(room, row->data.ptr, size);
+    else {
+        size_t before = row->codec == CODEC_LONGER ? prefix.len : 0;
+        if (before)
+            memcpy(room, prefix.ptr, before);
+        if (row->data.len && row->data.ptr != room)
+            memcpy(room + before, row->data.ptr, row->data.len);
+    }
     if (whole == 0)
         *why = "its compressed data is damaged";
     return whole < 0 ? whole : 0;
@@ -93,14 +101,14 @@ static int unpack_row(const struct object_source *source, const struct object_ro
 /* ---- Its bases ---- */
 
 /* Of the object `id`, itself a base: *base is 0 if it names none, *delta whether it
- * needs one. One that is not there counts as a delta without a base. */
+ * needs one. One that is not there counts as one that needs it and has none. */
 static int get_base(struct db *db, uint64_t id, bool *delta, uint64_t *base,
                     struct cairn_error *error)
 {
     struct query query;
     query_start(&query, db, SQL_BASE_OF_OBJECT, VALUES(value_u64(id)), error);
     bool there = query_step(&query);
-    *delta = !there || query_int(&query, 0) == CODEC_DELTA;
+    *delta = !there || codec_has_base(query_int(&query, 0));
     *base = there ? query_u64(&query, 1) : 0;
     return query_end(&query);
 }
@@ -112,7 +120,7 @@ int object_chain(struct db *db, const struct object_row *row,
                  struct cairn_error *error)
 {
     uint64_t id = row->id, base = row->base;
-    bool delta = row->codec == CODEC_DELTA;
+    bool delta = codec_has_base(row->codec);
     int rc = 0;
     chain->n = 0;
     *why = NULL;

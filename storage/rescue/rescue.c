@@ -917,7 +917,7 @@ static int put_object(struct rescue *rescue, struct salvage_row *row,
                       struct cairn_error *error)
 {
     assert(row->table == SALVAGE_OBJECT && row->n == OBJECT_COLUMNS_READ);
-    if (row->values[OBJECT_CODEC_AT].integer != CODEC_DELTA)
+    if (!codec_has_base(row->values[OBJECT_CODEC_AT].integer))
         row->values[OBJECT_BASE_AT] = value_unless(0, 0);
     return keep_row(rescue, row->table, row->values, row->n, error);
 }
@@ -947,7 +947,7 @@ static int fill_row(void *context, const struct salvage_row *row)
     f->saved += rc > 0;
     f->left += rc <= 0 && !f->stray;
     f->waiting += rc == CAIRN_EDAMAGED && row->table == SALVAGE_OBJECT &&
-                  row->values[OBJECT_CODEC_AT].integer == CODEC_DELTA;
+                  codec_has_base(row->values[OBJECT_CODEC_AT].integer);
     if (rc < 0 && rc != CAIRN_EDAMAGED)
         return rc;
     if (rc <= 0 && !f->stray && f->lost)

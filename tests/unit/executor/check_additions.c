@@ -321,7 +321,7 @@ static struct cairn_run_result resume_live(struct cairn_store *store)
 
 /* The owner has each addition behind what it has: it opens the run once, and reads no
  * generation; and what it has made of all of them is the very definition that the file
- * and they have. */
+ * and they have. It stores what is new of that, not the whole. */
 START_TEST(taken_in_place)
 {
     static struct live_texts texts;
@@ -344,6 +344,9 @@ START_TEST(taken_in_place)
     ck_assert(resume_live(store).nothing_to_do);
     ck_assert_int_eq(sql("SELECT gen FROM run"), 1);
     ck_assert_int_eq(sql("SELECT count(*) FROM run_graph"), 1);
+    ck_assert_int_eq(sql("SELECT count(*) FROM object WHERE codec = 3 AND "
+                         "digest = (SELECT graph FROM run_graph)"),
+                     1);
     cairn_store_close(store);
 }
 END_TEST

@@ -588,7 +588,7 @@ START_TEST(impossible_sizes)
         "UPDATE object SET size = -1 WHERE id = 1",
         "UPDATE object SET size = size + 1 WHERE id = 1",
         "UPDATE object SET codec = 1 WHERE id = 1",
-        "UPDATE object SET codec = 3 WHERE id = 1",
+        "UPDATE object SET codec = 4 WHERE id = 1",
     };
     static const char *const whys[] = {
         "its size is impossible", "its size is impossible",
@@ -601,6 +601,121 @@ START_TEST(impossible_sizes)
     ask(changes[_i]);
     snprintf(want, sizeof want, "0: %s;1: its base is damaged;", whys[_i]);
     expect_findings(digests, 1, want);
+    close_it();
+}
+END_TEST
+
+/* ---- Behind another one ---- */
+
+enum { STEP = 50 };
+
+/* The first (n + 1) * STEP bytes of the same noise. */
+static struct str longer(struct buf *out, int n)
+{
+    seed = 7;
+    buf_clear(out);
+    add_noise(out, (size_t)STEP * (size_t)(n + 1));
+    return buf_view(out);
+}
+
+/* Numbers 0 to n, each behind the one before it. */
+static void put_longer(struct digest *digests, int n)
+{
+    struct buf content = BUF_INIT;
+    digests[0] = put_after(longer(&content, 0), NULL);
+    for (int i = 1; i <= n; i++) {
+        struct str bytes = longer(&content, i);
+        good(sha256_of(bytes.ptr, bytes.len, &digests[i], &error));
+        good(store_begin(store, -1, &error));
+        good(store_put_object_longer(store, bytes, &digests[i], &digests[i - 1],
+                                     bytes.len - STEP, &error));
+        good(store_commit(store, &error));
+    }
+    buf_release(&content);
+}
+
+static void expect_longer(const struct digest *digests, int first, int last)
+{
+    struct buf content = BUF_INIT;
+    for (int i = first; i <= last; i++)
+        expect(&digests[i], longer(&content, i));
+    buf_release(&content);
+}
+
+static bool only_the_first(void *context, const struct digest *digest)
+{
+    return digest_equal(context, digest);
+}
+
+START_TEST(behind_another_one)
+{
+    struct digest digests[41];
+    struct buf content = BUF_INIT;
+    bool done = false;
+    open_it();
+    put_longer(digests, 40);
+    expect_longer(digests, 0, 40);
+    expect_findings(digests, 40, "");
+    ck_assert_int_eq(ask("SELECT count(*) FROM object WHERE codec = 3 AND "
+                         "length(data) = 50 AND base = id - 1"),
+                     38);
+    ck_assert_int_eq(ask("SELECT count(*) FROM object WHERE base IS NULL"), 3);
+    put_longer(digests, 40); /* it is there */
+    ck_assert_int_eq(ask("SELECT count(*) FROM object"), 41);
+    /* Its base is to go. */
+    good(store_begin(store, -1, &error));
+    good(store_rebase_object(store, &digests[2], only_the_first, &digests[0], &done,
+                             &error));
+    good(store_commit(store, &error));
+    ck_assert(done);
+    ck_assert_int_eq(ask("SELECT base FROM object WHERE id = 3"), 1);
+    expect_findings(digests, 40, "");
+    /* What is gone, or of another size, is no base. */
+    struct str bytes = longer(&content, 41);
+    good(store_begin(store, -1, &error));
+    for (int i = 0; i < 2; i++) {
+        struct digest digest;
+        bytes.len -= (size_t)i;
+        good(sha256_of(bytes.ptr, bytes.len, &digest, &error));
+        good(store_put_object_longer(store, bytes, &digest, i ? &digest : &digests[40],
+                                     STEP, &error));
+        expect(&digest, bytes);
+    }
+    good(store_commit(store, &error));
+    buf_release(&content);
+    close_it();
+}
+END_TEST
+
+START_TEST(behind_a_damaged_one)
+{
+    struct digest digests[4];
+    struct buf content = BUF_INIT;
+    static const char *const changes[] = {
+        "UPDATE object SET data = zeroblob(50) WHERE id = 2",
+        "UPDATE object SET data = zeroblob(51) WHERE id = 2",
+        "UPDATE object SET data = x'00' WHERE id = 2",
+        "UPDATE object SET size = size + 1 WHERE id = 2",
+        "UPDATE object SET base = NULL WHERE id = 2"};
+    static const char *const whys[] = {
+        "its content does not match its digest", "its length is not what is recorded",
+        "its length is not what is recorded", "its length is not what is recorded",
+        "its base is missing"};
+    char want[200];
+    open_it();
+    put_longer(digests, 3);
+    ask(changes[_i]);
+    const char *below_it = _i == 4 ? "its base is missing" : "its base is damaged";
+    snprintf(want, sizeof want, "1: %s;2: %s;3: %s;", whys[_i], below_it, below_it);
+    expect_findings(digests, 3, want);
+    /* Putting the content again mends it, and those that are made from it. */
+    good(store_begin(store, -1, &error));
+    good(store_put_object_longer(store, longer(&content, 1), &digests[1], &digests[0],
+                                 STEP, &error));
+    good(store_commit(store, &error));
+    expect_longer(digests, 0, 3);
+    expect_findings(digests, 3, "");
+    buf_release(&content);
     close_it();
 }
 END_TEST
@@ -655,6 +770,8 @@ int main(int argc, char **argv)
     tcase_add_test(tests, mended_by_an_older_cairn);
     tcase_add_loop_test(tests, bases_that_are_none, 0, 7);
     tcase_add_loop_test(tests, impossible_sizes, 0, 5);
+    tcase_add_test(tests, behind_another_one);
+    tcase_add_loop_test(tests, behind_a_damaged_one, 0, 5);
     tcase_add_test(tests, aborted);
     suite_add_tcase(suite, tests);
     return help_run(suite);

@@ -540,6 +540,48 @@ START_TEST(test_version_7)
 }
 END_TEST
 
+/* Tasks that were added to a run stand at the end: the bytes of a definition with more
+ * of them are those of the one without, and theirs. */
+START_TEST(test_added)
+{
+    static const char *const needs[] = {"", "a", "b"};
+    struct buf bytes = BUF_INIT, before = BUF_INIT, more = BUF_INIT;
+    struct definition d;
+    help_parse("name: n\ntasks: {a: {run: x}, b: {run: x, needs: a},\n"
+               "  c: {run: x, needs: [a, b]}}\n");
+    for (uint32_t n = 1; n <= 3; n++) {
+        help_definition.n_defs = n;
+        help_definition.n_added = n - 1;
+        encode(&help_definition, &bytes);
+        ck_assert_int_eq(bytes.data[DEFINITION_MAGIC_BYTES], n > 1 ? 7 : 2);
+        ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+        ck_assert_uint_eq(d.n_defs, n);
+        ck_assert_uint_eq(d.n_added, n - 1);
+        if (n > 1)
+            ck_text(d.defs[d.defs[n - 1].needs[n - 2].target].id, needs[n - 1]);
+        encode(&d, &more);
+        ck_assert(str_equal(buf_view(&bytes), buf_view(&more)));
+        if (n == 3) {
+            ck_assert_int_eq(
+                definition_encode_added(&help_definition, 2, &before, NULL), 0);
+            ck_assert(str_equal(buf_view(&bytes), buf_view(&before)));
+        }
+        buf_clear(&before);
+        buf_str(&before, buf_view(&bytes));
+        definition_release(&d);
+    }
+    buf_byte(&bytes, 0);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_definition.defs[2].needs[0].target = 3; /* which is not there */
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), CAIRN_EDAMAGED);
+    help_definition.defs[2].needs[0].target = 0;
+    buf_release(&bytes);
+    buf_release(&before);
+    buf_release(&more);
+}
+END_TEST
+
 START_TEST(test_reuse)
 {
     struct buf bytes = BUF_INIT;
@@ -878,6 +920,7 @@ int main(void)
     tcase_add_test(tests, test_columns);
     tcase_add_test(tests, test_version_6);
     tcase_add_test(tests, test_version_7);
+    tcase_add_test(tests, test_added);
     tcase_add_test(tests, test_reuse);
     tcase_add_test(tests, test_artifacts);
     tcase_add_test(tests, test_args);
