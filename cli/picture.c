@@ -62,7 +62,19 @@ static void add_barrier(struct picture *p, uint32_t node,
     add_node(p, node, info, 0, false);
 }
 
-static void make_nodes(struct picture *p, uint32_t least)
+bool picture_names(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = list; at && *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        if (length == n && memcmp(at, name, n) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+static void make_nodes(struct picture *p, uint32_t least, const char *unfolded)
 {
     uint32_t nodes = cairn_workflow_nodes(p->workflow), members = 1;
     struct cairn_node_info info = {0};
@@ -75,7 +87,9 @@ static void make_nodes(struct picture *p, uint32_t least)
             add_barrier(p, node, &info, least);
             continue;
         }
-        bool fold = least > 0 && (members = members_from(p, node, info.group)) >= least;
+        bool fold = least > 0 &&
+                    (members = members_from(p, node, info.group)) >= least &&
+                    !picture_names(unfolded, info.group);
         members = fold ? members : 1;
         for (uint32_t i = 0; i < members; i++)
             p->node_of[node + i] = p->n;
@@ -109,7 +123,8 @@ static int make_counts(struct picture *p, struct cairn_error *error)
 /* ---- Life, edges ---- */
 
 int picture_make(struct picture *p, const struct cairn_workflow *workflow,
-                 uint32_t least, bool states, struct cairn_error *error)
+                 uint32_t least, const char *unfolded, bool states,
+                 struct cairn_error *error)
 {
     size_t nodes = (size_t)cairn_workflow_nodes(workflow) + 1;
     *p = (struct picture){.workflow = workflow,
@@ -119,7 +134,7 @@ int picture_make(struct picture *p, const struct cairn_workflow *workflow,
                           .stamp = calloc(nodes, sizeof *p->stamp)};
     if (!p->at || !p->node_of || !p->stamp)
         return error_nomem(error);
-    make_nodes(p, least);
+    make_nodes(p, least, unfolded);
     return states ? make_counts(p, error) : 0;
 }
 
@@ -152,4 +167,90 @@ void picture_each_edge(struct picture *p,
                 return;
         }
     }
+}
+
+/* ---- The critical path ---- */
+
+int task_ends_begin(struct task_ends *ends, struct cairn_error *error)
+{
+    ends->last =
+        calloc((size_t)cairn_workflow_nodes(ends->workflow) + 1, sizeof *ends->last);
+    return ends->last ? 0 : error_nomem(error);
+}
+
+void task_ends_release(struct task_ends *ends)
+{
+    free(ends->last);
+    ends->last = NULL;
+}
+
+static void take_later(const struct task_ends *ends, uint32_t node, uint32_t *best)
+{
+    int64_t ended = ends->ended(ends->context, node);
+    if (ended != 0 && (*best == NOWHERE || ended > ends->ended(ends->context, *best)))
+        *best = node;
+}
+
+static uint32_t last_member(const struct task_ends *ends, uint32_t barrier)
+{
+    struct cairn_node_info group = {0};
+    uint32_t best = NOWHERE;
+    if (cairn_workflow_node(ends->workflow, barrier, &group) == 0)
+        for (uint32_t k = 0; k < group.needs; k++)
+            take_later(ends, cairn_workflow_need(ends->workflow, barrier, k), &best);
+    return best;
+}
+
+static uint32_t last_ordinary(const struct task_ends *ends, uint32_t tasks)
+{
+    struct cairn_node_info info = {0};
+    uint32_t best = NOWHERE;
+    for (uint32_t node = 0; node < tasks; node++)
+        if (cairn_workflow_node(ends->workflow, node, &info) == 0 && !info.finally)
+            take_later(ends, node, &best);
+    return best;
+}
+
+/* Many tasks may need the same large group: it is looked through once. */
+static void take_all(struct task_ends *ends, uint32_t barrier, uint32_t *best)
+{
+    enum { NOT_YET = 0, NONE = 1, FIRST = 2 };
+    uint32_t nodes = cairn_workflow_nodes(ends->workflow), *last = &ends->last[barrier];
+    if (*last == NOT_YET) {
+        uint32_t found =
+            barrier < nodes ? last_member(ends, barrier)
+                            : last_ordinary(ends, cairn_workflow_tasks(ends->workflow));
+        *last = found == NOWHERE ? NONE : found + FIRST;
+    }
+    if (*last != NONE)
+        take_later(ends, *last - FIRST, best);
+}
+
+uint32_t task_ends_last_need(struct task_ends *ends, uint32_t node)
+{
+    const struct cairn_workflow *workflow = ends->workflow;
+    uint32_t tasks = cairn_workflow_tasks(workflow), best = NOWHERE;
+    struct cairn_node_info info = {0};
+    if (cairn_workflow_node(workflow, node, &info) != 0)
+        return best;
+    for (uint32_t i = 0; i < info.needs; i++) {
+        uint32_t need = cairn_workflow_need(workflow, node, i);
+        if (need < tasks)
+            take_later(ends, need, &best);
+        else
+            take_all(ends, need, &best);
+    }
+    if (info.finally && best == NOWHERE)
+        take_all(ends, cairn_workflow_nodes(workflow), &best);
+    return best;
+}
+
+uint32_t task_ends_path(struct task_ends *ends, uint32_t *path)
+{
+    uint32_t tasks = cairn_workflow_tasks(ends->workflow), last = NOWHERE, n = 0;
+    for (uint32_t node = 0; node < tasks; node++)
+        take_later(ends, node, &last);
+    for (; last != NOWHERE && n < tasks; last = task_ends_last_need(ends, last))
+        path[n++] = last;
+    return n;
 }

@@ -3,6 +3,8 @@
  * for all members of a group, with the states of a run.
  *
  *     picture_make -> picture_note, ... -> picture_each_edge, ... -> picture_release
+ *
+ * And what in it decided how long the run took.
  */
 #ifndef CLI_PICTURE_H
 #define CLI_PICTURE_H
@@ -53,11 +55,15 @@ struct picture {
     uint32_t *stamp;   /* [n] */
 };
 
-/* Groups with at least so many members become one node (0: none). The workflow must be
+/* Groups with at least so many members become one node (0: none), but those that
+ * `unfolded` names, with a blank between them (NULL: none). The workflow must be
  * compiled, and outlive the picture. Returns a code of the library; picture_release is
  * called in any case. */
 int picture_make(struct picture *p, const struct cairn_workflow *workflow,
-                 uint32_t least, bool states, struct cairn_error *error);
+                 uint32_t least, const char *unfolded, bool states,
+                 struct cairn_error *error);
+/* Whether such a list has the name. */
+bool picture_names(const char *list, const char *name);
 /* With `states`: the state of a task of the run, by its node of the workflow. */
 void picture_note(struct picture *p, uint32_t node, uint8_t state);
 /* Each pair of nodes of which one needs the other, once; ended by what `each` returns,
@@ -65,5 +71,25 @@ void picture_note(struct picture *p, uint32_t node, uint8_t state);
 void picture_each_edge(struct picture *p,
                        int (*each)(void *, uint32_t from, uint32_t to), void *context);
 void picture_release(struct picture *p);
+
+/* When tasks ended, and so what each one waited for. */
+struct task_ends {
+    const struct cairn_workflow *workflow;
+    /* When the task of a node ended; 0: it has not. */
+    int64_t (*ended)(const void *context, uint32_t node);
+    const void *context;
+    uint32_t *last; /* [nodes + 1] what a barrier waited for, once it was looked for;
+                       behind those, what all of `finally` did */
+};
+
+/* Released by task_ends_release in any case. */
+int task_ends_begin(struct task_ends *ends, struct cairn_error *error);
+void task_ends_release(struct task_ends *ends);
+/* What the task needs that ended last, of a group the member; one of `finally` needs all
+ * ordinary ones. UINT32_MAX: nothing. */
+uint32_t task_ends_last_need(struct task_ends *ends, uint32_t node);
+/* The critical path: from the task that ended last to what it needs that ended last, and
+ * so on. The last one is first in path [tasks]; returns how many they are. */
+uint32_t task_ends_path(struct task_ends *ends, uint32_t *path);
 
 #endif

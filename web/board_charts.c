@@ -320,7 +320,7 @@ static int put_belief_graph(struct place *place, struct beliefs *beliefs)
     if (rc == 0) {
         buf_text(out, "<h3>what beliefs rest on</h3><p class=\"note\">from left to "
                       "right: a belief stands right of those that it depends on</p>");
-        graph_begin(out, &layout, "graph of the beliefs");
+        graph_begin(out, &layout, "graph of the beliefs", 100, NULL);
         for (uint32_t i = 0; i < beliefs->n; i++)
             put_belief(place, &beliefs->at[i], &layout.nodes[i]);
         graph_end(out);

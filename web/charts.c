@@ -4,6 +4,7 @@
 #include "cli/format.h"
 #include "web/html.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 const char *const state_signs[PICTURE_STATES] = {
@@ -88,14 +89,25 @@ static void put_curve(struct buf *out, int x, int y, int to_x, int to_y)
                    to_y);
 }
 
+/* From one step to the next, or over the barrier between them. */
+static bool is_critical(const uint32_t *step, const struct layout_edge *edge)
+{
+    uint32_t from = step ? step[edge->from] : 0, to = from ? step[edge->to] : 0;
+    return to == from + 1 || (to == from + 2 && from % 2 == 0 && from > 0);
+}
+
 static void put_edge(struct buf *out, const struct layout *layout,
-                     const struct layout_edge *edge)
+                     const struct layout_edge *edge, bool critical)
 {
     const struct layout_place *from =
         &layout->nodes[edge->back ? edge->to : edge->from];
     const struct layout_place *to = &layout->nodes[edge->back ? edge->from : edge->to];
     int x = x_of(from->layer) + BOX_WIDTH, y = y_of(from->row);
-    buf_format(out, "<path%s d=\"M%d %d", edge->back ? " class=\"back\"" : "", x, y);
+    buf_format(out, "<path%s d=\"M%d %d",
+               edge->back ? " class=\"back\""
+               : critical ? " class=\"critical\""
+                          : "",
+               x, y);
     for (uint32_t k = 0; k < edge->n_bends; k++) {
         const struct layout_place *bend = &layout->bends[edge->bend + k];
         put_curve(out, x, y, x_of(bend->layer), y_of(bend->row));
@@ -150,7 +162,27 @@ static void put_node_state(struct buf *out, const struct page_view *view,
     put_count_words(out, node->counts, 2);
 }
 
-static void put_node(struct buf *out, const struct page_view *view, uint32_t i)
+void put_graph_address(struct buf *out, uint64_t run, const struct graph_wanted *wanted,
+                       const char *name)
+{
+    buf_format(out, "/runs/%" PRIu64 "?", run);
+    if (wanted->open || name) {
+        buf_text(out, "open=");
+        html_address(out, wanted->open ? wanted->open : "");
+        html_address(out, wanted->open && name ? " " : "");
+        html_address(out, name ? name : "");
+        buf_text(out, "&amp;");
+    }
+    if (wanted->find) {
+        buf_text(out, "find=");
+        html_address(out, wanted->find);
+        buf_text(out, "&amp;");
+    }
+    buf_format(out, "zoom=%u#graph", wanted->zoom ?: 100);
+}
+
+static void put_node(struct buf *out, const struct page_view *view, uint32_t i,
+                     const struct graph_wanted *opens)
 {
     const struct picture_node *node = &view->picture.at[i];
     const struct layout_place *place = &view->layout.nodes[i];
@@ -169,8 +201,15 @@ static void put_node(struct buf *out, const struct page_view *view, uint32_t i)
     uint32_t first = MAP_NONE;
     if (cairn_workflow_node(view->workflow, node->node, &info) == 0)
         first = map_get(&view->by_id, str_of(info.id));
-    buf_format(out, "<a id=\"n%u\" class=\"node %s\"", i, picture_states[node->state]);
-    if (first != MAP_NONE)
+    bool critical = view->step[i] != 0;
+    buf_format(out, "<a id=\"n%u\" class=\"node %s%s%s\"", i,
+               picture_states[node->state], critical ? " critical" : "",
+               view->found[i] ? " found" : "");
+    if (opens && node->folded) {
+        buf_text(out, " href=\"");
+        put_graph_address(out, view->run.run, opens, node->name);
+        buf_byte(out, '"');
+    } else if (first != MAP_NONE)
         buf_format(out, " href=\"#%c%u\"", node->folded ? 'g' : 't', first);
     buf_text(out, "><title>");
     html_text(out, node->name);
@@ -178,14 +217,16 @@ static void put_node(struct buf *out, const struct page_view *view, uint32_t i)
         buf_format(out, ", %u task%s", node->tasks, plural(node->tasks));
     buf_text(out, ": ");
     put_node_state(out, view, node);
-    buf_text(out, "</title>");
+    buf_text(out, critical ? ", on the critical path" : "");
+    buf_text(out, opens && node->folded ? "; opens the group</title>" : "</title>");
     graph_box(out, place, node->folded, node->name);
     buf_format(out, "%s ", state_signs[node->state]);
     put_node_state(out, view, node);
     buf_text(out, "</text></a>");
 }
 
-void graph_begin(struct buf *out, const struct layout *layout, const char *label)
+void graph_begin(struct buf *out, const struct layout *layout, const char *label,
+                 unsigned zoom, const uint32_t *step)
 {
     int width = x_of(layout->layers ? layout->layers - 1 : 0) + BOX_WIDTH + MARGIN;
     int height = y_of(layout->rows) + BOX_HEIGHT / 2 + MARGIN;
@@ -193,9 +234,10 @@ void graph_begin(struct buf *out, const struct layout *layout, const char *label
                "<div class=\"wide graph\" tabindex=\"0\" role=\"region\" "
                "aria-label=\"%s\"><svg width=\"%d\" height=\"%d\" "
                "viewBox=\"0 0 %d %d\"><g class=\"edges\">",
-               label, width, height, width, height);
+               label, (int)((long)width * zoom / 100), (int)((long)height * zoom / 100),
+               width, height);
     for (uint32_t i = 0; i < layout->n_edges; i++)
-        put_edge(out, layout, &layout->edges[i]);
+        put_edge(out, layout, &layout->edges[i], is_critical(step, &layout->edges[i]));
     buf_text(out, "</g>");
 }
 
@@ -205,15 +247,22 @@ void graph_end(struct buf *out)
 }
 
 void put_graph(struct buf *out, const struct page_view *view,
-               const struct page_options *options)
+               const struct graph_wanted *wanted, const struct page_options *options)
 {
+    const struct graph_wanted no_groups = {.find = wanted->find,
+                                           .zoom = wanted->zoom}; /* "-" */
+    const struct graph_wanted *opens =
+        wanted->open && strcmp(wanted->open, GRAPH_NONE) == 0 ? &no_groups : wanted;
+
     const struct layout *layout = &view->layout;
-    graph_begin(out, layout, "graph of the tasks");
+    /* Edges of a live run stay as they are. */
+    graph_begin(out, layout, "graph of the tasks", wanted->zoom ?: 100,
+                view->run.live ? NULL : view->step);
     for (uint32_t i = 0; i < layout->n; i++) {
         bool part = !view->picture.at[i].barrier;
         if (part)
             part_begin(options, out, "n", i);
-        put_node(out, view, i);
+        put_node(out, view, i, options->style ? opens : NULL);
         if (part)
             part_end(options, out);
     }
@@ -334,14 +383,36 @@ static void put_axis(struct buf *out, const struct scale *scale, int height)
     }
 }
 
+/* How long it waited for its start: what was before a pause does not count, but of one
+ * that is tried again. Drawn is that while nothing else was in its lane. */
+static int64_t put_wait(struct buf *out, const struct scale *scale,
+                        const struct view_bar *bar, size_t span)
+{
+    int64_t begin = scale->at[span].start_ns, from;
+    int64_t ready = bar->ready_ns < begin && bar->attempt < 2 ? begin : bar->ready_ns;
+    if (bar->ready_ns == 0 || ready >= bar->start_ns)
+        return 0;
+    from = bar->free_ns > ready ? bar->free_ns : ready;
+    while (span > 0 && scale->at[span].start_ns > from)
+        span--;
+    double at = percent(scale, from, &span), end = percent(scale, bar->start_ns, &span);
+    if (end - at > 0.2)
+        buf_format(out,
+                   "<line class=\"wait\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%u\" "
+                   "y2=\"%u\"/>",
+                   at, end, bar->lane * LANE + LANE / 2, bar->lane * LANE + LANE / 2);
+    return (bar->start_ns - ready) / 1000000;
+}
+
 static void put_bar(struct buf *out, const struct page_view *view,
                     const struct scale *scale, const struct view_bar *bar, size_t *from)
 {
     const struct view_task *task = &view->tasks[bar->task];
     const char *name = task->info.id;
-    char took[FORMAT_MAX];
+    char took[FORMAT_MAX], waited[FORMAT_MAX];
     size_t to;
     double at = percent(scale, bar->start_ns, from), end;
+    int64_t wait_ms = put_wait(out, scale, bar, *from);
     to = *from;
     end = percent(scale, bar->end_ns, &to);
     buf_format(out, "<a href=\"#t%u\" class=\"attempt %s%s\"><title>", bar->task,
@@ -352,10 +423,12 @@ static void put_bar(struct buf *out, const struct page_view *view,
     if (bar->attempt > 1)
         buf_format(out, ", attempt %u", bar->attempt);
     buf_format(out,
-               ": %s, %s</title><rect x=\"%.2f%%\" y=\"%u\" width=\"%.2f%%\" "
+               ": %s, %s%s%s</title><rect x=\"%.2f%%\" y=\"%u\" width=\"%.2f%%\" "
                "height=\"%d\" rx=\"2\"/>",
                picture_states[bar->state],
-               format_duration(took, (bar->end_ns - bar->start_ns) / 1000000), at,
+               format_duration(took, (bar->end_ns - bar->start_ns) / 1000000),
+               wait_ms > 0 ? " behind a wait of " : "",
+               wait_ms > 0 ? format_duration(waited, wait_ms) : "", at,
                bar->lane * LANE + 2, end - at < 0.15 ? 0.15 : end - at, LANE - 4);
     if ((end - at) / 100 * CHART_PIXELS > LETTER_PIXELS * (double)(strlen(name) + 3)) {
         buf_format(out, "<text x=\"%.2f%%\" dx=\"4\" y=\"%u\">%s ", at,

@@ -17,15 +17,22 @@ void put_counts(struct buf *out, const uint32_t counts[PICTURE_STATES]);
 void put_count_words(struct buf *out, const uint32_t counts[PICTURE_STATES],
                      uint32_t most);
 /* A graph: what stands around its nodes, with its edges; between them a box for each
- * node, from its frame up to the text of its second line, which ends with </text>. */
-void graph_begin(struct buf *out, const struct layout *layout, const char *label);
+ * node, from its frame up to the text of its second line, which ends with </text>.
+ * `zoom` is percent; `step` [n] are the steps of the critical path (web/page_view.h), or
+ * NULL. */
+void graph_begin(struct buf *out, const struct layout *layout, const char *label,
+                 unsigned zoom, const uint32_t *step);
 void graph_box(struct buf *out, const struct layout_place *place, bool folded,
                const char *name);
 void graph_end(struct buf *out);
-/* Nodes lead to #t and the task's number, of groups to #g and the number of the first
- * member. */
+/* The address of the page of a run with another graph, up to its closing quote: `name`
+ * is opened, too (NULL: none). */
+void put_graph_address(struct buf *out, uint64_t run, const struct graph_wanted *wanted,
+                       const char *name);
+/* Nodes lead to #t and the task's number; groups open, or in a file lead to #g and the
+ * number of the first member. */
 void put_graph(struct buf *out, const struct page_view *view,
-               const struct page_options *options);
+               const struct graph_wanted *wanted, const struct page_options *options);
 void put_attempts(struct buf *out, const struct page_view *view,
                   struct cairn_error *error);
 

@@ -13,8 +13,8 @@
 enum { TICK_MS = 100, SHARE = 33 };
 
 /* What the addresses of pages that are renewed can have. */
-static const char *const names[] = {"workflow", "offset", "task", "attempt",
-                                    "stream",   "from",   "id"};
+static const char *const names[] = {"workflow", "offset", "task", "attempt", "stream",
+                                    "from",     "id",     "open", "find",    "zoom"};
 enum { NAMES = COUNT_OF(names) };
 
 struct live {

@@ -95,6 +95,16 @@
     at.scrollIntoView({ block: 'nearest' });
   };
 
+  // What changes how a graph is shown loads the page again: the same part of it stays in sight.
+  const graph = document.querySelector('.wide.graph');
+  if (graph) {
+    const [left, top] = JSON.parse(sessionStorage.getItem('graph') ?? '[]');
+    sessionStorage.removeItem('graph');
+    if (left !== undefined) graph.scrollTo(left * graph.scrollWidth - graph.clientWidth / 2, top * graph.scrollHeight - graph.clientHeight / 2);
+    for (const link of document.querySelectorAll('a.same'))
+      link.addEventListener('click', () => sessionStorage.setItem('graph', JSON.stringify([(graph.scrollLeft + graph.clientWidth / 2) / graph.scrollWidth, (graph.scrollTop + graph.clientHeight / 2) / graph.scrollHeight])));
+  }
+
   const help = document.getElementById('keys');
   const keys = {
     '/': () => document.getElementById('find')?.focus(),

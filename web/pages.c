@@ -7,6 +7,7 @@
 #include "web/charts.h"
 #include "web/html.h"
 #include "web/logs.h"
+#include "web/page_view.h"
 #include "web/place.h"
 #include "web/run_page.h"
 
@@ -296,8 +297,16 @@ static int put_log(struct place *place)
 
 static int put_run_page(struct place *place)
 {
-    return run_page(place->out, place->store, place->number, place->options,
-                    place->error);
+    char *open = ask_text(place->ask, "open"), *find = ask_text(place->ask, "find");
+    uint64_t zoom = ask_number(place->ask, "zoom");
+    struct graph_wanted wanted = {.open = open && open[0] != '\0' ? open : NULL,
+                                  .find = find && find[0] != '\0' ? find : NULL,
+                                  .zoom = zoom > 1000 ? 1000 : (unsigned)zoom};
+    int rc = run_page(place->out, place->store, place->number, place->options, &wanted,
+                      place->error);
+    free(open);
+    free(find);
+    return rc;
 }
 
 /* ---- Addresses ---- */

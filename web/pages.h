@@ -2,7 +2,7 @@
 /* The pages of a store by their addresses:
  *
  *     /               what needs somebody, runs, sessions   ?workflow= &offset=
- *     /runs/3         a run
+ *     /runs/3         a run, and of its graph             ?open= &find= &zoom=
  *     /runs/3/log     of a task, a part of it               ?task= &attempt= &stream= &from=
  *     /runs/3/task    a task: why, attempts, values, events   ?task=
  *     /runs/3/tasks   all of them                 ?state= &group= &exit= &sort= &offset=

@@ -27,6 +27,7 @@ struct page {
     struct page_view view;
     struct cairn_store *store;
     const struct page_options *options;
+    const struct graph_wanted *wanted;
     struct buf details; /* of the tasks, in the order in which they were looked at */
     bool *detailed;     /* [n] */
     size_t log_bytes, urgent, open;
@@ -79,6 +80,13 @@ static void put_facts(struct page *page)
     if (run->started_ns != 0 && (run->live || run->ended_ns != 0)) {
         format_duration(text, (end - run->started_ns) / 1000000);
         put_fact(page, "Took", text);
+    }
+    if (page->view.left_ms >= 0) {
+        char left[FORMAT_MAX];
+        /* Whole seconds: it is only an estimate. */
+        snprintf(text, sizeof text, "about %s, if the others are like the last ones",
+                 format_duration(left, page->view.left_ms / 1000 * 1000));
+        put_fact(page, "Left", text);
     }
     if (run->live) {
         snprintf(text, sizeof text, "process %" PRId64 " on %s", run->owner_pid,
@@ -482,10 +490,128 @@ static void put_header(struct page *page)
     part_end(page->options, page->out);
 }
 
+static void put_graph_link(struct page *page, const struct graph_wanted *wanted,
+                           const char *text)
+{
+    put(page, "<a class=\"same\" href=\"");
+    put_graph_address(page->out, page->view.run.run, wanted, NULL);
+    buf_format(page->out, "\">%s</a> ", text);
+}
+
+static void put_zoom_links(struct page *page)
+{
+    static const unsigned zooms[] = {25, 35, 50, 70, 100, 140, 200, 300};
+    struct graph_wanted other = *page->wanted;
+    unsigned now = other.zoom ?: 100, smaller = 0, larger = 0;
+    for (size_t i = 0; i < COUNT_OF(zooms); i++) {
+        smaller = zooms[i] < now ? zooms[i] : smaller;
+        larger = zooms[i] > now && larger == 0 ? zooms[i] : larger;
+    }
+    if ((other.zoom = smaller) != 0)
+        put_graph_link(page, &other, "smaller");
+    if ((other.zoom = larger) != 0)
+        put_graph_link(page, &other, "larger");
+}
+
+static void put_fold_links(struct page *page)
+{
+    const struct page_view *view = &page->view;
+    struct graph_wanted other = *page->wanted;
+    bool folded = view->too_large, groups = false;
+    for (uint32_t i = 0; i < view->picture.n; i++)
+        folded |= view->picture.at[i].folded;
+    for (size_t i = 0; !groups && i < view->n; i++)
+        groups = view->tasks[i].group &&
+                 !view->picture.at[view->picture.node_of[view->tasks[i].node]].folded;
+    other.open = GRAPH_ALL;
+    if (folded && !(view->too_large && page->wanted->open))
+        put_graph_link(page, &other, "open all groups");
+    other.open = GRAPH_NONE;
+    if (groups)
+        put_graph_link(page, &other, "close all groups");
+    other.open = NULL;
+    if (page->wanted->open)
+        put_graph_link(page, &other, "as at first");
+}
+
+enum { FOUND_NAMED = 20, STEPS_NAMED = 20 };
+
+static void put_found(struct page *page)
+{
+    const struct page_view *view = &page->view;
+    uint32_t named = 0, nodes = 0;
+    buf_format(page->out, "<p>%u task%s ha%s it in the name", view->n_found,
+               plural(view->n_found), view->n_found == 1 ? "s" : "ve");
+    for (uint32_t i = 0; i < view->picture.n; i++) {
+        nodes += view->found[i];
+        if (!view->found[i] || view->layout.n == 0 || named == FOUND_NAMED)
+            continue;
+        buf_format(page->out, "%s<a href=\"#n%u\">", named++ == 0 ? ": " : ", ", i);
+        html_text(page->out, view->picture.at[i].name);
+        put(page, "</a>");
+    }
+    if (named < nodes && named > 0)
+        buf_format(page->out, " and %u more", nodes - named);
+    put(page, "</p>");
+}
+
+/* What a page without script asks for by an address. */
+static void put_graph_tools(struct page *page)
+{
+    const struct graph_wanted *wanted = page->wanted;
+    if (!page->options->style || !page->view.workflow)
+        return;
+    put(page, "<form class=\"filter\" action=\"/runs/");
+    buf_format(page->out,
+               "%" PRIu64 "\"><label>Find tasks <input type=\"text\" "
+               "name=\"find\" value=\"",
+               page->view.run.run);
+    html_text(page->out, wanted->find ? wanted->find : "");
+    put(page, "\"></label>");
+    if (wanted->open)
+        put_hidden(page->out, "open", wanted->open);
+    put(page, "<button>Find</button><span class=\"links\">");
+    if (page->view.layout.n > 0)
+        put_zoom_links(page);
+    put_fold_links(page);
+    put(page, "</span></form>");
+    if (wanted->find)
+        put_found(page);
+}
+
+/* In words, too: what decided how long the run took. */
+static void put_path(struct page *page)
+{
+    const struct page_view *view = &page->view;
+    uint32_t first = view->n_path > STEPS_NAMED ? view->n_path - STEPS_NAMED : 0;
+    char took[FORMAT_MAX];
+    part_begin(page->options, page->out, "path", NO_NUMBER);
+    put(page, "<p id=\"path\">");
+    if (view->n_path > 1)
+        put(page, "Critical path, each behind the one that it waited for: ");
+    if (first > 0)
+        buf_format(page->out, "%u others, ", first);
+    for (uint32_t i = first; view->n_path > 1 && i < view->n_path; i++) {
+        uint32_t at = view->task_of[view->path[view->n_path - 1 - i]];
+        const struct view_task *task = &view->tasks[at];
+        put(page, i > first ? ", " : "");
+        if (page->options->style)
+            put_task_link(page->out, view->run.run, task->info.id);
+        else
+            html_text(page->out, task->info.id);
+        if (view_task_ms(view, task) >= 0)
+            buf_format(page->out, " %s",
+                       format_duration(took, view_task_ms(view, task)));
+    }
+    put(page, "</p>");
+    part_end(page->options, page->out);
+}
+
 static void put_pictures(struct page *page)
 {
     const struct page_view *view = &page->view;
-    put(page, "<section><h2>Graph</h2>");
+    put(page, "<section id=\"graph\"><h2>Graph</h2>");
+    put_graph_tools(page);
     if (view->no_graph[0] != '\0') {
         put_note(page->out, view->no_graph);
     } else {
@@ -494,8 +620,9 @@ static void put_pictures(struct page *page)
                        "<p class=\"note\">The graph is that of the file as it is now, "
                        "which does not have %u of the tasks of this run any more.</p>",
                        view->strangers);
-        put_graph(page->out, view, page->options);
+        put_graph(page->out, view, page->wanted, page->options);
     }
+    put_path(page);
     put(page, "</section>");
     part_begin(page->options, page->out, "chart", NO_NUMBER);
     put(page, "<section id=\"chart\"><h2>Attempts</h2>");
@@ -534,10 +661,16 @@ static void put_body(struct page *page)
 }
 
 int run_page(struct buf *out, struct cairn_store *store, uint64_t run,
-             const struct page_options *options, struct cairn_error *error)
+             const struct page_options *options, const struct graph_wanted *wanted,
+             struct cairn_error *error)
 {
-    struct page page = {.out = out, .store = store, .options = options, .error = error};
-    int rc = page_view_read(&page.view, store, run, error);
+    static const struct graph_wanted nothing;
+    struct page page = {.out = out,
+                        .store = store,
+                        .options = options,
+                        .wanted = wanted ? wanted : &nothing,
+                        .error = error};
+    int rc = page_view_read(&page.view, store, run, page.wanted, error);
     if (rc == 0 && !page.view.run.live)
         rc = cairn_added_waiting(store, run, &page.added, error);
     if (rc == 0) {

@@ -6,8 +6,11 @@
 
 #include "web/frame.h"
 
-/* Appends the whole page. A code of the library. */
+struct graph_wanted; /* web/page_view.h */
+
+/* Appends the whole page. `wanted` NULL: nothing special. A code of the library. */
 int run_page(struct buf *out, struct cairn_store *store, uint64_t run,
-             const struct page_options *options, struct cairn_error *error);
+             const struct page_options *options, const struct graph_wanted *wanted,
+             struct cairn_error *error);
 
 #endif

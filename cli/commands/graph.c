@@ -225,7 +225,7 @@ static int print_picture(const struct settings *settings, enum format format,
     struct picture picture;
     bool states = settings->given[OPT_STATES];
     int status = 0, rc = picture_make(&picture, workflow, settings->given[OPT_FOLD],
-                                      states, &error);
+                                      NULL, states, &error);
     if (rc == 0 && states)
         rc = cairn_run_tasks(store, run, note_state, &picture, &error);
     if (rc != 0)

@@ -10,6 +10,7 @@
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/options.h"
+#include "cli/picture.h"
 #include "cli/report.h"
 #include "cli/suggest.h"
 #include "cli/ui.h"
@@ -409,9 +410,7 @@ static int list_task_document(void *context, const struct cairn_task_info *task)
     return is_listed(listing, task) ? list_row_document(listing, &row) : 0;
 }
 
-/* The critical path is found backwards: from the task that ended last to what it needs
- * that ended last, and so on; a task of `finally` needs all ordinary ones. An attempt
- * counts with those that failed right before it. */
+/* An attempt counts with those that failed right before it. */
 
 enum { SLOWEST_SHOWN = 10 };
 
@@ -419,8 +418,8 @@ struct timing {
     struct task_rows rows;
     struct cairn_workflow *workflow;
     const struct task_row **by_node; /* [tasks of workflow] or NULL */
-    size_t *path;                    /* nodes, the last one first */
-    size_t n_path;
+    uint32_t *path;                  /* nodes, the last one first */
+    uint32_t n_path;
 };
 
 static bool has_times(const struct task_row *row)
@@ -428,57 +427,19 @@ static bool has_times(const struct task_row *row)
     return row && row->latest > 0 && row->task.ended_ns != 0;
 }
 
-static const struct task_row *task_at(const struct timing *t, uint32_t node)
+static int64_t ended_at(const void *context, uint32_t node)
 {
-    return node < cairn_workflow_tasks(t->workflow) ? t->by_node[node] : NULL;
-}
-
-static void take_later(const struct timing *t, uint32_t node, uint32_t *best)
-{
-    const struct task_row *row = task_at(t, node), *other = NULL;
-    if (*best != UINT32_MAX)
-        other = task_at(t, *best);
-    if (has_times(row) && (!other || row->task.ended_ns > other->task.ended_ns))
-        *best = node;
-}
-
-/* One of `finally` follows on all ordinary tasks, without naming them. */
-static void take_ordinary(const struct timing *t, uint32_t *best)
-{
-    struct cairn_node_info info = {0};
-    for (uint32_t node = 0; node < cairn_workflow_tasks(t->workflow); node++)
-        if (cairn_workflow_node(t->workflow, node, &info) == 0 && !info.finally)
-            take_later(t, node, best);
-}
-
-/* What it needs that ended last; of a group the member. UINT32_MAX: nothing. */
-static uint32_t last_need(const struct timing *t, uint32_t node)
-{
-    struct cairn_node_info info = {0}, group = {0};
-    uint32_t best = UINT32_MAX;
-    if (cairn_workflow_node(t->workflow, node, &info) != 0)
-        return best;
-    for (uint32_t i = 0; i < info.needs; i++) {
-        uint32_t need = cairn_workflow_need(t->workflow, node, i);
-        if (need < cairn_workflow_tasks(t->workflow)) {
-            take_later(t, need, &best);
-            continue;
-        }
-        if (cairn_workflow_node(t->workflow, need, &group) != 0)
-            continue;
-        for (uint32_t k = 0; k < group.needs; k++)
-            take_later(t, cairn_workflow_need(t->workflow, need, k), &best);
-    }
-    if (info.finally && best == UINT32_MAX)
-        take_ordinary(t, &best);
-    return best;
+    const struct timing *t = context;
+    const struct task_row *row =
+        node < cairn_workflow_tasks(t->workflow) ? t->by_node[node] : NULL;
+    return has_times(row) ? row->task.ended_ns : 0;
 }
 
 static int find_path(struct timing *t, struct cairn_store *store, uint64_t run)
 {
     struct cairn_error error = {0};
     bool from_file;
-    uint32_t last = UINT32_MAX;
+    struct task_ends ends = {.ended = ended_at, .context = t};
     if (cairn_workflow_of_run(&t->workflow, store, run, &from_file, &error) != 0 ||
         cairn_workflow_compile(t->workflow, &error) != 0)
         return report_error(&error);
@@ -492,14 +453,15 @@ static int find_path(struct timing *t, struct cairn_store *store, uint64_t run)
         if (node < tasks)
             t->by_node[node] = &t->rows.at[i];
     }
-    for (uint32_t node = 0; node < tasks; node++)
-        take_later(t, node, &last);
-    for (; last != UINT32_MAX && t->n_path < tasks; last = last_need(t, last))
-        t->path[t->n_path++] = last;
+    ends.workflow = t->workflow;
+    if (task_ends_begin(&ends, &error) != 0)
+        return report_nomem();
+    t->n_path = task_ends_path(&ends, t->path);
+    task_ends_release(&ends);
     return 0;
 }
 
-static const struct task_row *path_at(const struct timing *t, size_t i)
+static const struct task_row *path_at(const struct timing *t, uint32_t i)
 {
     return t->by_node[t->path[t->n_path - 1 - i]];
 }
@@ -519,11 +481,11 @@ static void print_path(const struct timing *t)
     char took[FORMAT_MAX], at[FORMAT_MAX];
     int64_t sum = 0, begin = path_at(t, 0)->first_started_ns;
     int64_t end = path_at(t, t->n_path - 1)->task.ended_ns;
-    for (size_t i = 0; i < t->n_path; i++)
+    for (uint32_t i = 0; i < t->n_path; i++)
         sum += path_at(t, i)->latest_ms;
     out("critical path: %s of work in %s\n", format_duration(took, sum),
         format_duration(at, (end - begin) / 1000000));
-    for (size_t i = 0; i < t->n_path; i++) {
+    for (uint32_t i = 0; i < t->n_path; i++) {
         int64_t start = path_at(t, i)->first_started_ns;
         /* One that ran again later does not count before the beginning. */
         out("  after %9s",
@@ -578,7 +540,7 @@ static int timing_document(const struct timing *t, uint64_t run)
             add_task(&doc, &t->rows.at[i]);
     doc_end(&doc);
     doc_array(&doc, "critical_path");
-    for (size_t i = 0; i < t->n_path; i++)
+    for (uint32_t i = 0; i < t->n_path; i++)
         add_task(&doc, path_at(t, i));
     return doc_print(&doc);
 }

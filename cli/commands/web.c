@@ -76,7 +76,7 @@ int report_page(struct settings *settings)
             status = report_error(&error);
     } else if (status == 0) {
         options.hint = run_hint(settings, &run);
-        if (run_page(&page, store, run.run, &options, &error) != 0)
+        if (run_page(&page, store, run.run, &options, NULL, &error) != 0)
             status = report_error(&error);
     }
     if (status == 0)
