@@ -37,6 +37,9 @@ struct connection {
     int64_t deadline_ms;    /* 0: none */
     unsigned char peer[16]; /* its address; of IPv6 what a network has in common */
     bool trusted, cut;
+    /* Of the request that comes in: where its address ends for the library, which takes
+     * a NUL in it for the end. */
+    const char *address_end;
 };
 
 static void cut(struct connection *connection);
@@ -377,6 +380,31 @@ static void trust(struct MHD_Connection *handle)
         mhd->get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     if (info && info->socket_context)
         connection_trust(info->socket_context);
+}
+
+/* Before anything is cut out of the address, which stands in the request. */
+static void *note_address(void *context, const char *address,
+                          struct MHD_Connection *handle)
+{
+    const union MHD_ConnectionInfo *info =
+        mhd->get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct connection *connection = info ? info->socket_context : NULL;
+    (void)context;
+    if (connection)
+        connection->address_end = address + strlen(address);
+    return NULL;
+}
+
+/* The version stands right behind the address and one byte. */
+static bool has_nul(struct MHD_Connection *handle, const char *version)
+{
+    enum { REQUEST_MOST = 32768 };
+    const union MHD_ConnectionInfo *info =
+        mhd->get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    const struct connection *connection = info ? info->socket_context : NULL;
+    uintptr_t end = connection ? (uintptr_t)connection->address_end : 0;
+    return end != 0 && (uintptr_t)version > end + 1 &&
+           (uintptr_t)version - end < REQUEST_MOST;
 }
 
 static int socket_of(struct MHD_Connection *handle)
@@ -905,7 +933,8 @@ static enum MHD_Result refuse(struct exchange *exchange, unsigned status,
 /* ---- Requests ---- */
 
 static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle,
-                             const char *path, const char *method, void **own)
+                             const char *path, const char *method, const char *version,
+                             void **own)
 {
     struct exchange *exchange = calloc(1, sizeof *exchange);
     struct single single = {0, NULL};
@@ -947,6 +976,10 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle,
                             : gate_check(http->gate, &knock, &why);
     if (status == 0)
         trust(handle);
+    if (status == 0 && has_nul(handle, version)) {
+        status = 400;
+        why = "an address has no NUL";
+    }
     if (status == 0 && http->bodies > BODIES_BYTES) {
         status = 503;
         why = "too many requests are coming in: ask again later";
@@ -1108,9 +1141,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *handle,
 {
     struct exchange *exchange = *own;
     enum MHD_Result taken;
-    (void)version;
     if (!exchange)
-        return begin(context, handle, path, method, own);
+        return begin(context, handle, path, method, version, own);
     if (*n == 0)
         return exchange->refused || exchange->stream || exchange->live ? MHD_YES
                : !exchange->site             ? finish(exchange, method)
@@ -1179,8 +1211,8 @@ struct http *http_start(struct web *web, struct site *site, const struct gate *g
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STALL_S, MHD_OPTION_NOTIFY_COMPLETED,
         on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
-        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_STRICT_FOR_CLIENT,
-        1, MHD_OPTION_END);
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_URI_LOG_CALLBACK,
+        note_address, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (http->daemon && http->gone >= 0)
         return http;
     http_stop(http);

@@ -107,6 +107,14 @@ for wrong in /x /runs /runs/ /runs/0 /runs/01 /runs/1/ /runs/-1 /runs/9999999999
     [ "$code" = 404 ] || [ "$code" = 400 ] || { n=$((n + 1)) && echo "# $wrong: $code"; }
 done
 is "$n" 0 'nothing else is there'
+for wrong in /@ /@x /runs/1@ '/runs/1/log?task=long@x' '/?@' '/@HTTP/1.1' @; do
+    build GET "$wrong"
+    tr @ '\0' <request >nul
+    mv nul request
+    send
+    [ "$code" = 404 ] || [ "$code" = 400 ] || { n=$((n + 1)) && echo "# a NUL in $wrong: $code"; }
+done
+is "$n" 0 'an address does not end at a NUL'
 
 # ---- The pages ----
 page 200 / 'the first page'
@@ -192,7 +200,7 @@ ask GET /runs/3
 follow 1 "/runs/3/events?turn=$(turn)"
 is "$(grep -c '^event' events)" 0 'nothing is sent while nothing happens'
 follow 1 "/runs/3/events?turn=$old"
-is "$(sed -n 's/^data: \([a-z0-9]*\)$/\1/p' events | tr '\n' ' ')" 'head facts todo n0 n1 chart r0 r1 details foot ' 'who has an older page gets all of it'
+is "$(sed -n 's/^data: \([a-z0-9]*\)$/\1/p' events | tr '\n' ' ')" 'head facts todo n0 n1 path chart r0 r1 details foot ' 'who has an older page gets all of it'
 is "$(grep -c '<script>' events)" 0 'as texts'
 follow 1 "/events"
 is "$(sed -n 's/^data: \([a-z0-9]*\)$/\1/p' events | tr '\n' ' ')" 'needs runs sessions foot ' 'the first page'
@@ -245,6 +253,11 @@ done
 build GET "/runs/3/events" Connection:
 "$BUILD/tests/tools/http" -n 80 -u HTTP/1.1 "$port" <request >many
 is "$(grep -c ' 200 ' many)/$(grep -c ' 503 ' many)" 64/16 'at most 64 are followed'
+# Half a minute is given to all of a request, whatever comes of it meanwhile.
+build GET /
+{ head -c -2 request && seq -f 'X: %.0f' 100 && echo; } | sed 's/\r*$/\r/' >slow
+"$BUILD/tests/tools/http" -t 60 -s 100 -n 20 "$port" <slow >slow.out &
+slowly=$!
 printf 'name: seen\ntasks: {a: {run: "until [ -e on ]; do sleep 0.05; done"}, b: {needs: [a], run: "exit 3"}}\n' >seen.yaml
 browse 'a browser shows what happens' \
     '!(cairn run -q seen.yaml >/dev/null 2>&1 &)' \
@@ -253,12 +266,20 @@ browse 'a browser shows what happens' \
     'window.kept = true; document.querySelector("a.node").focus(); true' '!touch on' \
     'document.querySelector("#head .run").textContent === "failed, 1 of 2 tasks completed"' \
     'window.kept && document.activeElement.id === "n0"' \
-    '[...document.querySelectorAll("a.node")].map((a) => a.getAttribute("class")).join() === "node completed,node failed"' \
+    '[...document.querySelectorAll("a.node")].map((a) => a.getAttribute("class")).join() === "node completed critical,node failed critical"' \
     '/exit 3/.test(document.querySelector("#r1").innerText)' 'location.href = "/runs/1"; true' \
     'document.title.includes("planted")' 'document.scripts.length === 1 && !document.querySelector("img, iframe, base")' \
     'document.documentElement.scrollWidth <= innerWidth'
 
 # ---- Many, slow, and the end ----
+n=0
+for _ in 1 2 3 4 5; do
+    ask GET /
+    [ "$code" = 200 ] || n=$((n + 1))
+done
+is "$n" 0 'beside 20 that send a byte each tenth of a second'
+wait $slowly
+is "$(grep -c ' 200' slow.out)" 0 'which are cut off'
 build GET /runs/1
 "$BUILD/tests/tools/http" -n 200 "$port" <request >many
 is "$(grep -c '^HTTP/1.1 200' many)" 200 '200 clients at once'
@@ -273,6 +294,9 @@ slow=$!
 ask GET /
 is "$code" 200 'beside 200 that say half of something, and one that does not read'
 wait $strangers $slow
+printf 'GET /?%s HTTP/1.1\r\nHost: a\r\n\r\n' "$(yes 'a&' | head -n 2000 | tr -d '\n')" >request
+"$BUILD/tests/tools/http" -t 1 "$port" <request >many # the library says nothing, and it is cut off later
+is "$(wc -c <many)" 0 'an address of too many parts is not answered'
 printf 'GET / HTTP/1.1\r\nHost: a\r\nCookie: %s\r\n\r\n' "$(head -c 60000 /dev/zero | tr '\0' a)" >request
 "$BUILD/tests/tools/http" "$port" <request >answer
 ok 'headers have a bound' grep -qE '^HTTP/1.1 4' answer
