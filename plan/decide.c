@@ -2,6 +2,7 @@
 #include "plan/decide.h"
 
 #include "plan/choice.h"
+#include "plan/sched.h"
 
 #include "cairn/plan.h"
 #include "graph/fingerprint.h"
@@ -100,12 +101,47 @@ static bool is_sure_to_complete(const void *context, uint32_t handler)
     return j->out->fate[handler] & (FATE_COMPLETED | FATE_WILL);
 }
 
+/* Its process runs already, or its end counts: it is not started. */
+static bool is_only_taken_over(const struct judge *j, uint32_t task)
+{
+    return j->out->reason[task] == CAIRN_REASON_ADOPTED &&
+           !is_tried_again(j->out, task, mark_of_old(j, old_of(j, task)));
+}
+
+/* Once it can start, it does at once: it waits for no place, service or delay, nor
+ * until its inputs have been read. */
+static bool only_waits_for_needs(const struct judge *j, uint32_t task)
+{
+    const struct task_def *def = graph_def(j->in->graph, task);
+    return !def->n_pools && !def->memory && !def->repeat.max && !def->finally &&
+           !task_def_has_inputs(def) && !task_def_is_service(def) &&
+           j->out->reason[task] != CAIRN_REASON_ADOPTED;
+}
+
+/* `task` can start as soon as `other` can, and comes first then: however few run at
+ * once, it starts before that one. `marked`: what is sure to have ended before it. */
+static bool starts_before_other(const struct judge *j, uint32_t task, uint32_t other,
+                                const uint8_t *marked)
+{
+    const struct graph *g = j->in->graph;
+    if (graph_is_barrier(g, task) || !only_waits_for_needs(j, task) ||
+        task_def_is_service(graph_def(g, other)) ||
+        j->out->reason[other] == CAIRN_REASON_ADOPTED ||
+        !sched_starts_before(g, task, other, j->in->reweighed))
+        return false;
+    bool waits = false;
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1] && !waits; e++)
+        waits = !marked[g->needs[e]] && j->out->fate[g->needs[e]] & FATE_ANEW;
+    return !waits;
+}
+
 /* `stopper`: the first task whose failure may stop the run before a node runs. */
-static void set_stopper_of_unmarked(const struct graph *g, const uint8_t *marked,
+static void set_stopper_of_unmarked(const struct judge *j, const uint8_t *marked,
                                     uint32_t task, uint32_t *stopper)
 {
-    for (uint32_t i = 0; i < g->n_nodes; i++)
-        if (!marked[i] && stopper[i] == NODE_NONE)
+    for (uint32_t i = 0; i < j->in->graph->n_nodes; i++)
+        if (!marked[i] && stopper[i] == NODE_NONE &&
+            !(marked[task] && starts_before_other(j, i, task, marked)))
             stopper[i] = task;
 }
 
@@ -122,16 +158,18 @@ static int find_stoppers(const struct judge *j, uint32_t *stopper)
     for (uint32_t i = 0; i < g->n_nodes; i++)
         stopper[i] = NODE_NONE;
     for (uint32_t task = 0; task < g->n_tasks; task++) {
-        bool stays = j->out->fate[task] & FATE_FAILED &&
-                     !failure_has_handler(g, task, is_sure_to_complete, j);
-        bool risk = j->out->fate[task] & FATE_RISK && !graph_def(g, task)->may_fail;
+        bool handled = j->out->fate[task] & (FATE_FAILED | FATE_DOOMED) &&
+                       failure_has_handler(g, task, is_sure_to_complete, j);
+        bool stays = j->out->fate[task] & FATE_FAILED && !handled;
+        bool risk =
+            j->out->fate[task] & FATE_RISK && !graph_def(g, task)->may_fail && !handled;
         if (!risk && !stays)
             continue;
         bool last = ++n > MANY || stays;
         memset(marked, 0, g->n_nodes);
         if (!last)
             mark_needed(j, task, marked);
-        set_stopper_of_unmarked(g, marked, task, stopper);
+        set_stopper_of_unmarked(j, marked, task, stopper);
         if (last)
             break;
     }
@@ -139,15 +177,8 @@ static int find_stoppers(const struct judge *j, uint32_t *stopper)
     return n ? 1 : 0;
 }
 
-/* Its process runs already, or its end counts: it is not started. */
-static bool is_only_taken_over(const struct judge *j, uint32_t task)
-{
-    return j->out->reason[task] == CAIRN_REASON_ADOPTED &&
-           !is_tried_again(j->out, task, mark_of_old(j, old_of(j, task)));
-}
-
-/* Unless the run continues after failures, only what such a task needs is sure to run.
- */
+/* Unless the run continues after failures, only what such a task needs is sure to run,
+ * and what starts before it. */
 static int apply_stop_on_failure(struct judge *j)
 {
     const struct graph *g = j->in->graph;
@@ -265,12 +296,14 @@ static enum go go_by_needs(uint8_t when, uint16_t needs)
 {
     switch ((enum task_when)when) {
     case WHEN_SUCCESS:
-        if (needs & (FATE_FAILED | FATE_BAD))
+        if (needs & (FATE_FAILED | FATE_BAD | FATE_DOOMED))
             return GO_NEVER;
         return needs & (FATE_MAY | FATE_OPEN | FATE_RISK) ? GO_PERHAPS : GO_YES;
     case WHEN_FAILED:
         if (!(needs & FATE_UNSETTLED))
             return needs & FATE_FAILED ? GO_YES : GO_NEVER;
+        if (needs & FATE_DOOMED && !(needs & FATE_MAY))
+            needs |= FATE_FAILED;
         return needs & FATE_FAILED && !(needs & FATE_OPEN) ? GO_YES : GO_PERHAPS;
     case WHEN_ALWAYS:
         break;
@@ -464,7 +497,7 @@ static uint32_t blocking_member(const struct judge *j, uint32_t barrier)
     uint32_t excluded = NODE_NONE;
     for (uint32_t e = g->need_start[barrier]; e < g->need_start[barrier + 1]; e++) {
         uint16_t fate = j->out->fate[g->needs[e]];
-        if (fate & (FATE_FAILED | FATE_BAD) && !(fate & FATE_EXCLUDED))
+        if (fate & (FATE_FAILED | FATE_BAD | FATE_DOOMED) && !(fate & FATE_EXCLUDED))
             return g->needs[e];
         if (fate & FATE_EXCLUDED && excluded == NODE_NONE)
             excluded = g->needs[e];
@@ -476,7 +509,7 @@ static uint32_t blocking_member(const struct judge *j, uint32_t barrier)
 static uint32_t blocking_need(const struct judge *j, uint32_t task)
 {
     const struct graph *g = j->in->graph;
-    uint32_t need = need_with(j, task, FATE_FAILED | FATE_BAD);
+    uint32_t need = need_with(j, task, FATE_FAILED | FATE_BAD | FATE_DOOMED);
     if (need == NODE_NONE && task_def_needs_all(g->definition, graph_def(g, task)))
         need = need_with(j, task, FATE_EXCLUDED);
     return need != NODE_NONE && graph_is_barrier(g, need) ? blocking_member(j, need)
@@ -498,6 +531,22 @@ static bool is_listed_again(const struct judge *j, uint32_t task)
                 task_def_takes_list(def, graph_def(g, g->needs[e])->id);
     }
     return again;
+}
+
+/* A placeholder, whose list is known, and is no good. */
+static bool is_doomed(const struct judge *j, const struct judged_task *v)
+{
+    const struct graph *g = j->in->graph;
+    bool bad = false;
+    for (uint32_t k = 0; k < v->def->n_foreach; k++)
+        bad |= v->def->foreach[k].source == FOREACH_FROM && v->def->foreach[k].why.len;
+    for (uint32_t e = g->need_start[v->task]; e < g->need_start[v->task + 1] && bad;
+         e++) {
+        uint32_t need = g->needs[e];
+        bad = !task_def_takes_list(v->def, graph_def(g, need)->id) ||
+              !(j->out->fate[need] & (FATE_UNSETTLED | FATE_BAD | FATE_LISTED));
+    }
+    return bad;
 }
 
 /* A placeholder, whose maker runs: there will be members, or the group fails. */
@@ -556,7 +605,8 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
                   blocking_need(j, task));
         return;
     }
-    if (task_def_is_unlisted(v->def) ? !is_surely_listed(v)
+    bool doomed = is_doomed(j, v);
+    if (task_def_is_unlisted(v->def) ? !doomed && !is_surely_listed(v)
                                      : is_listed_again(j, v->task))
         go = GO_PERHAPS;
     if (v->def->condition.len && !task_def_is_unlisted(v->def)) {
@@ -587,6 +637,8 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
     bool undecided = ends_unknown(j, v, reason);
     if (reason == CAIRN_REASON_ADOPTED && v->mark & MARK_ENDED_BADLY && !undecided)
         risk = FATE_RISK;
+    if (doomed)
+        risk = FATE_RISK | FATE_DOOMED;
     uint32_t cause = NODE_NONE;
     if (reason == CAIRN_REASON_UPSTREAM || go == GO_PERHAPS)
         cause = need_with(j, task, FATE_MAY | FATE_RISK | FATE_OPEN);
@@ -945,7 +997,9 @@ static void mark_listed(struct judge *j)
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         uint32_t node = g->order[i];
         bool barrier = graph_is_barrier(g, node);
-        bool own = !barrier && is_listed_again(j, node), listed = own;
+        bool own =
+            !barrier && !(out->fate[node] & FATE_DOOMED) && is_listed_again(j, node);
+        bool listed = own;
         bool open = !barrier && out->fate[node] & FATE_UNSETTLED;
         for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1] && !listed;
              e++)

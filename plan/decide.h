@@ -32,6 +32,8 @@
  *              judge_open_task, with another   waits for such a task, or for somebody
  *                                              outside (an external task), or will be
  *                                              unknown (ADOPTED, edited since)
+ *   DOOMED     judge_open_task, with WILL or   cannot but fail: the list that it stands
+ *              MAY, and RISK                   for is known, and no good
  *   LISTED     mark_listed, with another   its list is made again, or that of what it
  *                                              needs: it is decided again then
  *
@@ -106,7 +108,8 @@ enum fate {
     FATE_TURNED = 128,
     FATE_EXCLUDED = 256,
     FATE_LISTED = 512,
-    FATE_SPARED = 1024
+    FATE_SPARED = 1024,
+    FATE_DOOMED = 2048
 };
 
 /* How it ends is not known before the run. */
@@ -141,6 +144,8 @@ struct decide_input {
     const uint8_t *chosen; /* [graph->n_nodes] with all that they need; NULL: all */
     const uint8_t *again;  /* [graph->n_nodes] what is recorded of them counts no more;
                               NULL: none */
+    bool
+        reweighed; /* the run orders ready tasks by durations that are not known here */
     enum cairn_on_failure on_failure;
     enum cairn_on_change on_change; /* KEEP: changed tasks that are done stay done */
     condition_fn *condition;

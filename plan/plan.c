@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "base/words.h"
 #include "cairn/plan.h"
 #include "graph/fingerprint.h"
@@ -349,6 +350,17 @@ static const char *about_list(const struct task_def *def, const char *format,
     return keep_text(arena, &text, "");
 }
 
+static const char *describe_bad_list(const struct task_def *def, struct arena *arena)
+{
+    struct buf text = BUF_INIT;
+    struct str why = STR("");
+    for (uint32_t k = 0; k < def->n_foreach && !why.len; k++)
+        why = def->foreach[k].why;
+    buf_format(&text, "it fails, since its list is known: %.*s",
+               (int)utf8_fit(why, 1000), why.ptr);
+    return keep_text(arena, &text, "it fails, since its list is known");
+}
+
 static const char *describe_evidence(const struct cairn_plan *plan, uint32_t task,
                                      const char *format, struct arena *arena)
 {
@@ -507,8 +519,10 @@ static const char *describe_need(const struct cairn_plan *plan, uint32_t task,
         return about_cause(plan, task,
                            "the condition of %s is not met, and it has `needs_all`",
                            "something it needs did not complete", arena);
+    bool doomed = cause != NODE_NONE && d->fate[cause] & FATE_DOOMED;
     return about_cause(plan, task,
                        excluded ? "the condition of %s, which it needs, is not met"
+                       : doomed ? "%s, which it needs, fails"
                                 : "%s, which it needs, did not complete",
                        "something it needs did not complete", arena);
 }
@@ -670,8 +684,10 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
     if (d->fate[task] & FATE_SPARED && !def->condition.len)
         return def->reuse ? "unless it can be reused once what it needs has ended"
                           : "unless what it needs comes out as it was";
-    if (fate & FATE_RISK && !graph_is_barrier(&plan->workflow->graph, cause) &&
-        d->reason[cause] == CAIRN_REASON_ADOPTED)
+    bool adopted = fate & FATE_RISK &&
+                   !graph_is_barrier(&plan->workflow->graph, cause) &&
+                   d->reason[cause] == CAIRN_REASON_ADOPTED;
+    if (adopted || fate & FATE_DOOMED)
         return about_cause(plan, task, "unless the failure of %s ends the run", "",
                            arena);
     if (fate & FATE_RISK)
@@ -709,6 +725,10 @@ static const char *describe_task(const struct cairn_plan *plan, uint32_t task,
     }
     const struct task_def *def = graph_def(&plan->workflow->graph, task);
     uint16_t fate = s->decisions.fate[task];
+    if (fate & FATE_DOOMED)
+        reason = describe_bad_list(def, arena);
+    if (fate & FATE_DOOMED && fate & FATE_WILL)
+        return reason;
     bool listed = fate & FATE_WILL && task_def_is_unlisted(def);
     if (!(fate & (FATE_MAY | FATE_LISTED)) && !listed)
         return reason;

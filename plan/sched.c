@@ -56,10 +56,16 @@ static void check_transition(const struct sched *s)
 
 HEAP_OF(entries, struct heap_entry, starts_before)
 
-static struct heap_entry entry_of(const struct sched *s, uint32_t task)
+static struct heap_entry entry_of(const struct graph *g, uint32_t task)
 {
-    const struct graph *g = s->graph;
     return (struct heap_entry){graph_def(g, task)->priority, g->height[task], task};
+}
+
+bool sched_starts_before(const struct graph *g, uint32_t task, uint32_t other,
+                         bool by_priority)
+{
+    struct heap_entry a = entry_of(g, task), b = entry_of(g, other);
+    return by_priority ? a.priority > b.priority : starts_before(a, b);
 }
 
 static uint32_t heap_pop(struct heap *heap)
@@ -120,7 +126,7 @@ static bool comes_first(const struct sched *s, const struct task_def *def,
 static bool may_have_places(const struct sched *s, uint32_t task)
 {
     const struct task_def *def = graph_def(s->graph, task);
-    return has_room(s, def) && comes_first(s, def, entry_of(s, task));
+    return has_room(s, def) && comes_first(s, def, entry_of(s->graph, task));
 }
 
 static void take_places(struct sched *s, uint32_t task)
@@ -139,7 +145,7 @@ static void park(struct sched *s, uint32_t task)
     s->state[task] = PARKED;
     for (uint32_t i = 0; i < n_uses(def); i++) {
         struct heap *queue = &s->parked[use_of(s, def, i).pool];
-        entries_push(queue->at, &queue->n, entry_of(s, task));
+        entries_push(queue->at, &queue->n, entry_of(s->graph, task));
     }
 }
 
@@ -285,7 +291,7 @@ static void sched_make_ready(struct sched *s, uint32_t task)
         return;
     }
     s->state[task] = READY;
-    entries_push(s->ready.at, &s->ready.n, entry_of(s, task));
+    entries_push(s->ready.at, &s->ready.n, entry_of(s->graph, task));
 }
 
 static void wake_first(struct sched *s, uint32_t pool)

@@ -118,6 +118,10 @@ uint32_t memory_of(const struct definition *definition, uint32_t given);
 /* CAIRN_EUSAGE: a task takes more, and would wait for ever. */
 int memory_check(const struct definition *definition, uint32_t given,
                  struct cairn_error *error);
+/* Of two ready tasks, is the first one taken before the other? `by_priority`: whatever
+ * their heights become (graph_weigh). */
+bool sched_starts_before(const struct graph *graph, uint32_t task, uint32_t other,
+                         bool by_priority);
 enum sched_end_class sched_class(enum cairn_outcome outcome);
 /* `outcome` [n_tasks]: tasks that have one are ENDED from the start. Tasks that can not
  * run because of those are passed to `skipped` (may be NULL). Everything but `finally`

@@ -6,6 +6,7 @@
 
 #include "base/os.h"
 #include "cairn/plan.h"
+#include "graph/lists.h"
 #include "graph/match.h"
 #include "graph/text_expand.h"
 #include "plan/choice.h"
@@ -627,7 +628,8 @@ static int open_reuse(struct loader *l, struct reuse *reuse, struct nearest *nea
     return rc;
 }
 
-/* What is found lost makes more run, which may need more. */
+/* What is found lost makes more run, which may need more; a list that another run has
+ * made may be no good here. */
 static int decide_with_results(struct loader *l, const struct decide_input *input)
 {
     int lost, rc;
@@ -643,6 +645,8 @@ static int decide_with_results(struct loader *l, const struct decide_input *inpu
         if (!rc)
             rc = l->reuse_rc;
         lost = rc ? rc : situation_check_results(l);
+        if (!lost && l->reuse && definition_has_lists(&l->w->definition))
+            lost = situation_find_bad_lists(l);
     } while (lost > 0);
     return lost;
 }
@@ -677,6 +681,9 @@ static int decide_anew(struct loader *l, const struct graph *old)
                                  .marks = s->recorded.marks,
                                  .new_marks = s->present.new_marks,
                                  .rounds = s->present.rounds,
+                                 .reweighed =
+                                     s->recorded.latest_run &&
+                                     s->recorded.latest_run != s->recorded.row.run,
                                  .on_failure = l->options->on_failure,
                                  .on_change = l->options->on_change,
                                  .condition = look_at_condition,

@@ -55,6 +55,15 @@ int situation_find_end_notes(struct loader *l);
 /* Once it is decided: can the results be read that what runs needs of what stays? 1: of
  * some not (their evidence is RESULT_LOST now), so decide again; 0; <0 error. */
 int situation_check_results(struct loader *l);
+/* The members of each group are those of the list as it was passed on: by a pure
+ * function of what is recorded, so that a plan, a run and one that goes on agree. The
+ * members of a group that makes lists come first. */
+int situation_give_lists(struct loader *l);
+/* Those of an earlier run with this definition in memory. */
+int situation_forget_lists(struct loader *l);
+/* Of lists whose makers are done already, by other runs, too: 1: notes in a key what is
+ * wrong with one, which was not known before. */
+int situation_find_bad_lists(struct loader *l);
 /* The result of a completed task cannot be read; `why` is shown to people. */
 void situation_lose_result(struct loader *l, uint32_t task, const char *why);
 /* Outputs that are not as they were recorded, and what is there now. */

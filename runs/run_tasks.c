@@ -12,6 +12,7 @@
 #include "cairn/runs.h"
 #include "checkpoint/find.h"
 #include "graph/match.h"
+#include "graph/members.h"
 #include "graph/skip_cause.h"
 #include "process/keeper.h"
 #include "process/live.h"
@@ -474,12 +475,56 @@ static const char *cause_of(struct skip_causes *causes, uint32_t task)
     return cause == NODE_NONE ? NULL : causes->graph->id[cause];
 }
 
+/* Without it a service was left out because nothing needed it, not by its condition. */
+static bool would_have_used(struct skip_causes *causes, uint32_t user, uint32_t service)
+{
+    uint8_t outcome = causes->outcome[user];
+    return outcome == CAIRN_SKIPPED ? skip_cause(causes, user) == service
+                                    : outcome != CAIRN_EXCLUDED;
+}
+
+static bool left_out_unneeded(struct skip_causes *causes, uint32_t task)
+{
+    const struct graph *g = causes->graph;
+    const struct task_def *def = graph_def(g, task);
+    bool used = false;
+    if (!task_def_is_service(def) || !def->condition.len)
+        return task_def_is_service(def);
+    for (uint32_t e = g->dependent_start[task];
+         e < g->dependent_start[task + 1] && !used; e++) {
+        uint32_t user = g->dependents[e];
+        bool group = graph_is_barrier(g, user);
+        uint32_t from = group ? g->dependent_start[user] : e;
+        uint32_t end = group ? g->dependent_start[user + 1] : e + 1;
+        for (uint32_t i = from; i < end && !used; i++)
+            used = would_have_used(causes, g->dependents[i], task);
+    }
+    return !used;
+}
+
+/* False: out of memory. */
+static bool member_values(const struct graph *g, uint32_t task, struct buf *values)
+{
+    const struct task_def *def = graph_def(g, task);
+    uint32_t n = task_def_names(def);
+    buf_clear(values);
+    for (uint32_t i = 0; i < n; i++) {
+        /* Texts of a definition end with 0. */
+        struct key_value named = member_named(def, graph_member(g, task), i);
+        struct cairn_param value = {named.key.ptr, named.value.ptr};
+        buf_add(values, &value, sizeof value);
+    }
+    return !values->failed;
+}
+
 static int list_tasks(const struct stored_run *v, struct skip_causes *causes,
                       const struct newest *newest, const uint8_t *running, bool live,
                       int (*each)(void *, const struct cairn_task_info *),
-                      void *context)
+                      void *context, struct cairn_error *error)
 {
-    for (uint32_t task = 0; task < v->graph.n_tasks; task++) {
+    struct buf values = BUF_INIT;
+    int rc = 0;
+    for (uint32_t task = 0; task < v->graph.n_tasks && !rc; task++) {
         const struct newest *a = &newest[task];
         enum cairn_outcome outcome = v->recovery.states.outcome[task];
         bool pending = outcome == CAIRN_PENDING;
@@ -510,11 +555,18 @@ static int list_tasks(const struct stored_run *v, struct skip_causes *causes,
             .failed_undo = undo_has_failed(a, outcome) ? a->undo.number : 0,
             .cause = cause_of(causes, task),
             .skipped_itself = state_skipped_itself(&v->recovery.states, task),
-            .service = task_def_is_service(graph_def(&v->graph, task))};
-        if (each(context, &info))
+            .service = outcome == CAIRN_EXCLUDED
+                           ? left_out_unneeded(causes, task)
+                           : task_def_is_service(graph_def(&v->graph, task))};
+        if (!member_values(&v->graph, task, &values))
+            rc = error_nomem(error);
+        info.n_foreach = values.size / sizeof *info.foreach;
+        info.foreach = info.n_foreach ? (const void *)values.data : NULL;
+        if (!rc && each(context, &info))
             break;
     }
-    return 0;
+    buf_release(&values);
+    return rc;
 }
 
 static int note_end(void *context, const struct end_note *note)
@@ -569,7 +621,7 @@ int cairn_run_tasks(struct cairn_store *store, uint64_t run,
     if (!rc && skip_causes_open(&causes, &v.graph, v.recovery.states.outcome))
         rc = error_nomem(error);
     if (!rc)
-        rc = list_tasks(&v, &causes, l.newest, running, live, each, context);
+        rc = list_tasks(&v, &causes, l.newest, running, live, each, context, error);
     skip_causes_release(&causes);
     free(l.newest);
     free(running);

@@ -181,6 +181,10 @@ static int put_why(struct place *place, const char *task)
         put_notices(out, plan);
         buf_format(out, "<p>%s</p><dl class=\"facts\">", verdicts[decision.will]);
         put_fact(out, "Description", cairn_workflow_description(workflow, node));
+        const char *key, *value;
+        for (uint32_t i = 0; !cairn_workflow_value(workflow, node, i, &key, &value);
+             i++)
+            put_fact(out, key, value);
         put_fact(out, "Why", decision.detail);
         if (decision.cause) {
             fact_begin(out, "Because of");

@@ -397,8 +397,13 @@ static int list_row_document(struct task_listing *listing, const struct task_row
     doc_text(doc, "cause", task->cause);
     doc_bool(doc, "check", task->check);
     doc_some(doc, "failed_undo", task->failed_undo);
-    if (listing->every)
+    if (listing->every) {
+        doc_object(doc, "foreach");
+        for (size_t i = 0; i < task->n_foreach; i++)
+            doc_text(doc, task->foreach[i].name, task->foreach[i].value);
+        doc_end(doc);
         told_values_document(&listing->values, doc, task->id);
+    }
     doc_end(doc);
     return 0;
 }

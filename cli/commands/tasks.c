@@ -245,6 +245,23 @@ static bool is_wanted(const struct settings *settings,
            (task->outcome == CAIRN_EXCLUDED && state_list_has(list, "skipped"));
 }
 
+/* In one piece of memory. NULL: there are none, or no memory. */
+static struct cairn_param *copy_values(const struct cairn_param *from, size_t n)
+{
+    size_t size = n * sizeof *from;
+    for (size_t i = 0; i < n; i++)
+        size += strlen(from[i].name) + strlen(from[i].value) + 2;
+    struct cairn_param *to = n ? malloc(size) : NULL;
+    char *end = (char *)(to ? to + n : NULL);
+    for (size_t i = 0; to && i < n; i++) {
+        to[i].name = end;
+        end = stpcpy(end, from[i].name) + 1;
+        to[i].value = end;
+        end = stpcpy(end, from[i].value) + 1;
+    }
+    return to;
+}
+
 bool task_rows_add(struct task_rows *rows, const struct cairn_task_info *task)
 {
     if (rows->n == rows->capacity) {
@@ -262,8 +279,10 @@ bool task_rows_add(struct task_rows *rows, const struct cairn_task_info *task)
     row->id = strdup(task->id);
     row->text = task->text ? strdup(task->text) : NULL;
     row->cause = task->cause ? strdup(task->cause) : NULL;
-    rows->failed |=
-        !row->id || (task->text && !row->text) || (task->cause && !row->cause);
+    row->foreach = copy_values(task->foreach, task->n_foreach);
+    row->n_foreach = row->foreach ? task->n_foreach : 0;
+    rows->failed |= !row->id || row->n_foreach != task->n_foreach ||
+                    (task->text && !row->text) || (task->cause && !row->cause);
     return !rows->failed;
 }
 
@@ -338,6 +357,7 @@ void task_rows_release(struct task_rows *rows)
         free((void *)(uintptr_t)rows->at[i].task.id);
         free((void *)(uintptr_t)rows->at[i].task.text);
         free((void *)(uintptr_t)rows->at[i].task.cause);
+        free((void *)(uintptr_t)rows->at[i].task.foreach);
     }
     free(rows->at);
     *rows = (struct task_rows){.at = NULL};

@@ -96,7 +96,11 @@ struct cairn_task_info {
     uint32_t attempt;     /* the number of the newest one (those at its undo have
                              numbers, too), 0: none */
     bool skipped_itself;  /* CAIRN_EXCLUDED by its exit code, not by its condition */
-    bool service;         /* CAIRN_EXCLUDED: nothing that needs it ran */
+    bool service;         /* CAIRN_EXCLUDED: nothing that needs it ran; false of one
+                             that its condition left out */
+    const struct cairn_param *foreach; /* as cairn_workflow_value has them, of the
+                                          definition that the run has; in the call */
+    size_t n_foreach;
 };
 
 /* Every task of a run in file order. */

@@ -241,6 +241,37 @@ END
 exits 0 cairn run b.yaml --fresh
 is "$(ran)" 'after ' 'an empty list is one with allow_empty'
 
+# ---- A list that is known before the run, and no good ----
+cat >known.yaml <<'END'
+name: known
+tasks:
+  split: {reuse: true, outputs: [list], run: seq 5 >list}
+  each: {foreach: {v: {from: split, lines: list, max: 6}}, run: "echo $v >>ran"}
+  after: {needs: each, run: echo after >>ran}
+  mend: {needs: each, when: failed, run: echo mend >>ran}
+  other: {run: echo other >>ran}
+END
+exits 0 cairn run known.yaml
+sed -i 's/max: 6/max: 4/' known.yaml
+: >ran
+exits 0 cairn plan known.yaml --fresh
+says 'run   each[v=…]  it fails, since its list is known: the list list of split has more entries than its `max`, which is 4' \
+    'plan: that the group fails'
+says 'run   mend ' 'its handler runs'
+says 'run   other ' 'what stands beside it is not kept from running'
+ok 'what needs it does not run' sh -c '! grep -qw after out'
+exits 0 cairn explain after known.yaml
+says 'each[v=…], which it needs, fails' 'explain says why'
+exits 0 cairn run known.yaml --fresh
+says 'FAILED each[v=…]' 'it failed'
+is "$(sort ran | tr '\n' ' ')" 'mend other ' 'and what was planned ran'
+sed -i '/mend/d' known.yaml
+exits 1 cairn resume
+exits 0 cairn plan
+says 'run   each[v=…]  it fails, since its list is known' 'the same of a list of this run'
+exits 0 cairn plan --all
+says 'each[v=…], which it needs, fails' 'and of what needs it'
+
 # ---- Who was left out has made no list, not an empty one ----
 cat >out.yaml <<'END'
 name: out

@@ -414,6 +414,24 @@ run cairn status --tasks
 matches '^  skipped +out +\(its condition was not met\)'
 cd ..
 
+# ---- One that its own condition leaves out, beside one that nothing needs ----
+mkdir left && cd left || exit 1
+cat >cairn.yaml <<'END'
+name: left
+params: {want: 'no'}
+tasks:
+  out: {service: true, if: params.want == 'yes', ready: 'true', run: sleep 60}
+  idle: {service: true, if: params.want == 'no', ready: 'true', run: sleep 60}
+  use: {needs: out, run: 'true'}
+  not: {needs: idle, if: params.want == 'yes', run: 'true'}
+END
+exits 0 cairn run
+exits 0 cairn status --tasks
+matches '^  skipped +out +\(its condition was not met\)' 'status says that of the one'
+matches '^  skipped +idle +\(nothing that needs it ran\)' 'and this of the other'
+says '(2 because of a condition, 1 service that nothing needed)' 'and counts both'
+cd ..
+
 # ---- The example ----
 if python3 -c 'import socket; socket.AF_UNIX' 2>/dev/null; then
     cp -r "$root/examples/services" example && cd example || exit 1

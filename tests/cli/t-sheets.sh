@@ -38,6 +38,11 @@ ran '0 0 a 1.fq:says "hi", and a|a 1.fq|a_2.fq b_1.fq:plain b|b_1.fq| join more 
 exits 0 cairn explain 'align[sample=a]' --json
 says '"fastq_1":"a 1.fq"' 'explain has the columns that the task names'
 ok 'and no others' sh -c '! grep -q note out'
+foreach=$(grep -o '"foreach":{[^}]*}' out)
+exits 0 cairn status --json --tasks
+ok 'status has the same values of it' grep -qF "$foreach" out
+exits 0 cairn status --json --tasks --sort name
+ok 'and where its rows are sorted' grep -qF "$foreach" out
 exits 0 cairn resume
 says 'nothing to do' 'everything is done'
 

@@ -424,19 +424,54 @@ START_TEST(test_stop)
 }
 END_TEST
 
-/* Each of them may stop the other. */
-START_TEST(test_stop_by_one_of_two)
+static void expect_stopped(uint16_t first, uint16_t bad, uint16_t worse, uint16_t last)
 {
-    begin("both\nbad : both\nworse : both\n", NULL);
-    stop_on_failure();
-    set("both", CAIRN_PENDING);
-    set("bad", CAIRN_FAILED);
-    set("worse", CAIRN_FAILED);
     judge(CAIRN_RERUN);
     expect("both", CAIRN_REASON_NEVER_RAN, FATE_WILL);
-    expect("bad", CAIRN_REASON_FAILED, FATE_MAY);
-    expect("worse", CAIRN_REASON_FAILED, FATE_MAY);
-    expect_counts(1, 2);
+    expect("first", CAIRN_REASON_NEVER_RAN, first);
+    expect("bad", CAIRN_REASON_FAILED, bad);
+    expect("worse", CAIRN_REASON_FAILED, worse);
+    expect("last", CAIRN_REASON_NEVER_RAN, last);
+}
+
+/* The first of them that can start may stop the others, and nothing stops it. */
+START_TEST(test_stop_by_one_of_two)
+{
+    begin("both\nfirst : both\nbad : both\nworse : both\nlast : both\n", NULL);
+    stop_on_failure();
+    set("both", CAIRN_PENDING);
+    set("first", CAIRN_PENDING);
+    set("bad", CAIRN_FAILED);
+    set("worse", CAIRN_FAILED);
+    set("last", CAIRN_PENDING);
+    expect_stopped(FATE_WILL, FATE_WILL, FATE_MAY, FATE_MAY);
+    expect_cause("worse", "bad");
+    expect_cause("last", "bad");
+    definition.defs[4].priority = old_definition.defs[4].priority = 1;
+    definition.defs[3].priority = old_definition.defs[3].priority = 1;
+    expect_stopped(FATE_MAY, FATE_MAY, FATE_WILL,
+                   FATE_MAY); /* in the order of the file */
+    expect_cause("bad", "worse");
+    definition.defs[4].priority = old_definition.defs[4].priority = 2;
+    expect_stopped(FATE_MAY, FATE_MAY, FATE_WILL, FATE_WILL);
+    definition.defs[4].memory = old_definition.defs[4].memory = 1; /* it may wait */
+    expect_stopped(FATE_MAY, FATE_MAY, FATE_WILL, FATE_MAY);
+    end();
+}
+END_TEST
+
+/* It is before them in the file, but waits for what the other one does not need. */
+START_TEST(test_stop_before_others_can_start)
+{
+    begin("both\nfirst : both\nbad\nworse : both\nlast : both\n", NULL);
+    stop_on_failure();
+    set("both", CAIRN_PENDING);
+    set("first", CAIRN_PENDING);
+    set("bad", CAIRN_FAILED);
+    set("worse", CAIRN_FAILED);
+    set("last", CAIRN_PENDING);
+    expect_stopped(FATE_MAY, FATE_WILL, FATE_MAY, FATE_MAY);
+    expect_cause("first", "bad");
     end();
 }
 END_TEST
@@ -487,6 +522,7 @@ int main(void)
     tcase_add_test(c, test_finally_after_what_may);
     tcase_add_test(c, test_stop);
     tcase_add_test(c, test_stop_by_one_of_two);
+    tcase_add_test(c, test_stop_before_others_can_start);
     tcase_add_test(c, test_stop_by_what_was_told);
     suite_add_tcase(suite, c);
     return help_run(suite);
