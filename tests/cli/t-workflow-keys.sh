@@ -176,7 +176,8 @@ tasks: {a: {run: "sh ./meet a b", pool: p}, b: {run: "sh ./meet b a", pool: p}}'
 printf 'name: other\npools: {p: {slots: 1, scope: store}}\ntasks: {i: {pool: p, run: "echo other >>log"}}\n' >other.yaml
 # shellcheck disable=SC2016
 beside='cp "$top/other.yaml" .
-{ wait_for 60 test -e held; cairn run other.yaml -q; } & go; wait'
+{ wait_for 60 test -e held; cairn run other.yaml -q; } & go >ended
+wait; head -n 1 ended; cat log'
 holder() {
     # shellcheck disable=SC2016
     printf 'pools: {p: %s}
