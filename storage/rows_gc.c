@@ -43,15 +43,65 @@
  * is then the only writer: an older cairn cannot open the store after that. */
 #include "storage/rows_gc.h"
 
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/words.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_int.h"
 #include "storage/rows_meta.h"
 #include "storage/rows_parent.h"
+#include "storage/store.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
+#include <time.h>
+
+/* ---- Slices of long work ---- */
+
+enum { SLICE_NS = 40000000, PAUSE_NS = 25000000 };
+
+int store_slice_begin(struct store_slice *slice, struct cairn_error *error)
+{
+    assert(!slice->open);
+    int rc = store_begin(slice->store, -1, error);
+    slice->open = rc == 0;
+    slice->start_ns = clock_mono_ns();
+    return rc;
+}
+
+bool store_slice_full(const struct store_slice *slice)
+{
+    assert(slice->open);
+    return clock_mono_ns() - slice->start_ns > SLICE_NS;
+}
+
+/* A process that waits for the write lock tries again every 20 ms. The pause is longer
+ * than that, and at least as long as we held the lock: else a run beside us would never
+ * get it. */
+static void yield_write_lock(struct cairn_store *store, int64_t held_ns)
+{
+    assert(!store->writing && held_ns >= 0);
+    if (lock_held(&store->lock, LOCK_WRITERS, NULL) == 0)
+        return;
+    int64_t pause = held_ns > PAUSE_NS ? held_ns : PAUSE_NS;
+    struct timespec left = {pause / 1000000000, pause % 1000000000};
+    while (nanosleep(&left, &left) && errno == EINTR)
+        continue;
+}
+
+int store_slice_end(struct store_slice *slice, int rc, struct cairn_error *error)
+{
+    assert(slice->open);
+    rc = store_end(slice->store, rc, error);
+    int64_t held_ns = clock_mono_ns() - slice->start_ns;
+    slice->open = false;
+    slice->ended++;
+    if (held_ns / 1000 > slice->longest_us)
+        slice->longest_us = held_ns / 1000;
+    yield_write_lock(slice->store, held_ns);
+    return rc;
+}
 
 /* ---- The setting ---- */
 

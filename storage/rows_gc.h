@@ -7,6 +7,20 @@
 #include "base/sha256.h"
 #include "cairn/store.h"
 
+/* Long work in write transactions that are short enough for others beside it: as much in
+ * each as there is time for, so that it shares their sync. */
+struct store_slice {
+    struct cairn_store *store;
+    bool open; /* between begin and end */
+    int64_t start_ns, longest_us;
+    uint32_t ended;
+};
+
+int store_slice_begin(struct store_slice *slice, struct cairn_error *error);
+/* Whether it has taken its time. */
+bool store_slice_full(const struct store_slice *slice);
+/* Commits, or rolls back if `rc` is not 0, and lets others write. */
+int store_slice_end(struct store_slice *slice, int rc, struct cairn_error *error);
 /* Only one collector runs at a time: CAIRN_EBUSY if there is another. */
 int store_gc_lock(struct cairn_store *store, struct cairn_error *error);
 /* While content is put to which nothing refers yet: keeps collectors away, beside

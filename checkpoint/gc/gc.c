@@ -22,7 +22,6 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/lock.h"
 #include "base/memory.h"
 #include "cairn/outcome.h"
 #include "storage/object.h"
@@ -37,10 +36,8 @@
 #include "storage/store.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* A run that is to be removed, as it was when it was chosen. */
 struct chosen_run {
@@ -67,59 +64,23 @@ struct gc {
     struct outputs_budget outputs; /* what goes of the copies of outputs */
     bool dry_run;
     int64_t now_ns; /* what is to be kept until then has had its time */
-    bool in_slice;  /* between gc_begin_slice and gc_end_slice */
-    int64_t slice_start_ns;
+    struct store_slice slice;
     struct cairn_gc_result before_slice; /* what had been done by then */
     struct cairn_error *error;
 };
 
-enum { SLICE_NS = 10000000, PAUSE_NS = 25000000 };
-
-/* One write transaction, short enough that a run beside it does not stall. */
 static int gc_begin_slice(struct gc *gc)
 {
-    assert(!gc->dry_run && !gc->in_slice);
-    int rc = store_begin(gc->store, -1, gc->error);
-    gc->in_slice = rc == 0;
+    assert(!gc->dry_run);
     gc->before_slice = gc->result;
-    gc->slice_start_ns = clock_mono_ns();
-    return rc;
+    return store_slice_begin(&gc->slice, gc->error);
 }
 
-/* Whether it has taken its time. */
-static bool gc_slice_full(const struct gc *gc)
-{
-    assert(gc->in_slice);
-    return clock_mono_ns() - gc->slice_start_ns > SLICE_NS;
-}
-
-/* A process that waits for the write lock tries again every 20 ms. The pause is longer
- * than that, and at least as long as we held the lock: else a run beside us would never
- * get it. */
-static void yield_write_lock(struct gc *gc, int64_t held_ns)
-{
-    assert(!gc->in_slice && held_ns >= 0);
-    if (lock_held(store_lock_file(gc->store), LOCK_WRITERS, NULL) == 0)
-        return;
-    int64_t pause = held_ns > PAUSE_NS ? held_ns : PAUSE_NS;
-    struct timespec left = {pause / 1000000000, pause % 1000000000};
-    while (nanosleep(&left, &left) && errno == EINTR)
-        continue;
-}
-
-/* Commits, or rolls back if `rc` is not 0, and lets others write. */
 static int gc_end_slice(struct gc *gc, int rc)
 {
-    assert(gc->in_slice);
-    rc = store_end(gc->store, rc, gc->error);
+    rc = store_slice_end(&gc->slice, rc, gc->error);
     if (rc)
         gc->result = gc->before_slice;
-    int64_t held_ns = clock_mono_ns() - gc->slice_start_ns;
-    gc->in_slice = false;
-    gc->result.slices++;
-    if (held_ns / 1000 > gc->result.longest_us)
-        gc->result.longest_us = held_ns / 1000;
-    yield_write_lock(gc, held_ns);
     return rc;
 }
 
@@ -408,7 +369,7 @@ static int recheck_run(struct removal *r)
     struct gc *gc = r->gc;
     uint64_t run = r->run->run, last = 0;
     bool forked = false;
-    assert(gc->in_slice);
+    assert(gc->slice.open);
     int rc = store_get_run(gc->store, run, compare_run, r, gc->error)
              ?: store_last_seq(gc->store, NAMESPACE_WORKFLOW, run, &last, gc->error)
              ?: store_has_new_fork(gc->store, run, run, &forked, gc->error);
@@ -462,7 +423,7 @@ static int remove_part(struct removal *r, size_t i)
 {
     struct gc *gc = r->gc;
     assert(i < r->n || r->n == 0);
-    int rc = gc->in_slice ? 0 : gc_begin_slice(gc);
+    int rc = gc->slice.open ? 0 : gc_begin_slice(gc);
     if (rc)
         return rc;
     rc = recheck_run(r);
@@ -472,7 +433,7 @@ static int remove_part(struct removal *r, size_t i)
         rc = delete_part(r, &r->parts[i]);
     if (!rc && !r->changed && !r->gone && i + 1 >= r->n)
         rc = store_remove_run(gc->store, r->run->run, gc->error);
-    return rc || gc_slice_full(gc) ? gc_end_slice(gc, rc) : 0;
+    return rc || store_slice_full(&gc->slice) ? gc_end_slice(gc, rc) : 0;
 }
 
 static void count_part(struct gc *gc, const struct part *part)
@@ -525,7 +486,7 @@ static int remove_some(struct gc *gc, size_t first, size_t n, size_t *removed)
         if (!rc && !kept)
             gc->chosen[(*removed)++] = *r[i].run;
     }
-    if (gc->in_slice)
+    if (gc->slice.open)
         rc = gc_end_slice(gc, rc);
     for (size_t i = 0; r && i < n; i++)
         free(r[i].parts);
@@ -551,7 +512,7 @@ static int delete_leftover_slice(struct gc *gc, const struct seq_set *runs,
     int rc = gc_begin_slice(gc);
     if (rc)
         return rc;
-    while (!rc && *next < runs->n && !gc_slice_full(gc)) {
+    while (!rc && *next < runs->n && !store_slice_full(&gc->slice)) {
         rc = store_delete_leftovers(gc->store, runs->at[*next], ROWS, &rows, &attempts,
                                     gc->error);
         all += rc ? 0 : attempts;
@@ -574,7 +535,7 @@ static int drop_lost_reuse(struct gc *gc)
         rc = gc_begin_slice(gc);
         if (rc)
             break;
-        while (left && !rc && !gc_slice_full(gc))
+        while (left && !rc && !store_slice_full(&gc->slice))
             rc = store_drop_lost_reuse(gc->store, ROWS, &from, &left, gc->error);
         rc = gc_end_slice(gc, rc);
     }
@@ -592,7 +553,7 @@ static int drop_expired_of(struct gc *gc, enum files_kind kind, uint64_t *count)
         rc = gc_begin_slice(gc);
         if (rc)
             break;
-        while (expiry.left && !rc && !gc_slice_full(gc))
+        while (expiry.left && !rc && !store_slice_full(&gc->slice))
             rc = store_drop_expired_files(gc->store, &expiry, gc->error);
         rc = gc_end_slice(gc, rc);
         *count += rc ? 0 : expiry.dropped;
@@ -634,7 +595,7 @@ static int drop_outputs_over(struct gc *gc)
         rc = gc_begin_slice(gc);
         if (rc)
             break;
-        while (i < budget->n_over && !rc && !gc_slice_full(gc)) {
+        while (i < budget->n_over && !rc && !store_slice_full(&gc->slice)) {
             rc = store_drop_files(gc->store, &budget->over[i++], gc->error);
             dropped += rc > 0;
             rc = rc > 0 ? 0 : rc;
@@ -663,7 +624,7 @@ static int delete_leftovers(struct gc *gc)
  * run only counts. */
 static int gc_remove_runs(struct gc *gc)
 {
-    enum { AT_ONCE = 64 };
+    enum { AT_ONCE = 256 };
     size_t removed = 0, n;
     int rc = 0;
     for (size_t i = 0; i < gc->n_chosen && !rc; i += n) {
@@ -1053,7 +1014,7 @@ static int delete_garbage_slice(struct gc *gc, const struct object_size *garbage
         return rc;
     uint32_t from = *next;
     bool deleted[OBJECTS_AT_ONCE];
-    for (; *next < n && !rc && !gc_slice_full(gc); ++*next)
+    for (; *next < n && !rc && !store_slice_full(&gc->slice); ++*next)
         rc =
             store_delete_object(gc->store, &garbage[*next], &deleted[*next], gc->error);
     rc = gc_end_slice(gc, rc);
@@ -1093,7 +1054,7 @@ static int rebase_some(struct object_sweep *s)
         do
             rc = store_rebase_object(gc->store, &s->rebased[next++], is_kept, gc, &done,
                                      gc->error);
-        while (!rc && next < s->n_rebased && !gc_slice_full(gc));
+        while (!rc && next < s->n_rebased && !store_slice_full(&gc->slice));
         rc = gc_end_slice(gc, rc);
     }
     return rc;
@@ -1136,13 +1097,13 @@ static int look_at_held(struct gc *gc)
 /* Deletes content that nothing refers to; a dry run only counts. */
 static int gc_remove_objects(struct gc *gc)
 {
-    assert(gc->n_marks == 0 && !gc->in_slice);
+    assert(gc->n_marks == 0 && !gc->slice.open);
     return mark_all(gc) ?: look_at_held(gc) ?: sweep_objects(gc);
 }
 
 static int collect_garbage(struct gc *gc)
 {
-    assert(!gc->in_slice);
+    assert(!gc->slice.open);
     return gc_choose_runs(gc) ?: gc_remove_runs(gc) ?: gc_remove_objects(gc);
 }
 
@@ -1199,8 +1160,10 @@ int checkpoint_gc(struct cairn_store *store, const struct payload_kinds *kinds,
                   struct cairn_gc_result *result, struct cairn_error *error)
 {
     static const struct cairn_gc_options defaults;
-    struct gc gc = {
-        .store = store, .kinds = kinds, .options = options ? options : &defaults};
+    struct gc gc = {.store = store,
+                    .slice.store = store,
+                    .kinds = kinds,
+                    .options = options ? options : &defaults};
     assert(kinds);
     gc.error = error;
     gc.now_ns = clock_utc_ns();
@@ -1214,7 +1177,9 @@ int checkpoint_gc(struct cairn_store *store, const struct payload_kinds *kinds,
     if (!gc.sha)
         return error_nomem(error);
     int rc = collect_locked(&gc);
-    assert(!gc.in_slice);
+    assert(!gc.slice.open);
+    gc.result.slices = gc.slice.ended;
+    gc.result.longest_us = gc.slice.longest_us;
     assert(!gc.dry_run || gc.result.slices == 0);
     sha256_free(gc.sha);
     free(gc.chosen);

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_event.h"
+#include "storage/rows_gc.h"
 #include "storage/rows_run.h"
 #include "storage/sessions/rows_annotation.h"
 #include "storage/store.h"
@@ -318,27 +319,64 @@ static int note_pruning(struct cairn_store *store, uint64_t run,
     return store_note_event(store, run, EVENT_PRUNED, str_of(text), error);
 }
 
-/* In a transaction of its own; adds to `sum`. */
+/* In a transaction; adds to `sum`. */
 static int prune_run(const struct chains *in, const struct retention *wanted,
                      struct cairn_prune_result *sum, struct cairn_error *error)
 {
     struct cairn_prune_result one = {0};
-    int rc = wanted->dry_run ? store_begin_read(in->store, error)
-                             : store_begin(in->store, -1, error);
-    if (rc)
-        return rc;
-    rc = chain_prune(in, wanted, &one, error);
+    int rc = chain_prune(in, wanted, &one, error);
     if (rc == 0 && one.deleted && !wanted->dry_run)
         rc = note_pruning(in->store, wanted->stream, &one, error);
-    if (wanted->dry_run)
-        store_end_read(in->store);
-    else
-        rc = store_end(in->store, rc, error);
     if (rc)
         return rc;
     assert(one.kept + one.deleted == one.total);
     prune_result_add(sum, &one);
     return 0;
+}
+
+static int prune_reading(const struct chains *in, const struct retention *wanted,
+                         struct cairn_prune_result *sum, struct cairn_error *error)
+{
+    int rc = store_begin_read(in->store, error);
+    if (rc)
+        return rc;
+    rc = prune_run(in, wanted, sum, error);
+    store_end_read(in->store);
+    return rc;
+}
+
+/* As many runs in one transaction as there is time for. One that fails undoes that of
+ * those before it: they are pruned again, each by itself, so that it keeps nobody's
+ * checkpoints but its own. */
+static int prune_runs(const struct chains *in, const struct seq_set *runs,
+                      uint32_t keep, struct cairn_prune_result *sum,
+                      struct cairn_error *error)
+{
+    struct store_slice slice = {.store = in->store};
+    struct cairn_prune_result before = *sum;
+    size_t first = 0;
+    bool alone = false;
+    int rc = 0;
+    for (size_t i = 0; i < runs->n && rc == 0; i++) {
+        const struct retention wanted = {runs->at[i], keep, false};
+        if (!slice.open) {
+            before = *sum;
+            first = i;
+            rc = store_slice_begin(&slice, error);
+            if (rc)
+                return rc;
+        }
+        rc = prune_run(in, &wanted, sum, error);
+        if (rc || alone || i + 1 == runs->n || store_slice_full(&slice))
+            rc = store_slice_end(&slice, rc, error);
+        if (rc && first < i && rc != CAIRN_ENOMEM) {
+            *sum = before;
+            alone = true;
+            i = first - 1;
+            rc = 0;
+        }
+    }
+    return rc;
 }
 
 int cairn_checkpoint_prune(struct cairn_store *store,
@@ -356,9 +394,11 @@ int cairn_checkpoint_prune(struct cairn_store *store,
     if (!in.sha)
         return error_nomem(error);
     int rc = list_runs(store, options->run, &runs, error);
-    for (size_t i = 0; i < runs.n && rc == 0; i++) {
-        struct retention wanted = {runs.at[i], options->keep, options->dry_run};
-        rc = prune_run(&in, &wanted, &sum, error);
+    if (!options->dry_run && rc == 0)
+        rc = prune_runs(&in, &runs, options->keep, &sum, error);
+    for (size_t i = 0; options->dry_run && i < runs.n && rc == 0; i++) {
+        struct retention wanted = {runs.at[i], options->keep, true};
+        rc = prune_reading(&in, &wanted, &sum, error);
     }
     seqs_release(&runs);
     sha256_free(in.sha);

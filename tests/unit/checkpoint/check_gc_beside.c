@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* make: above wrap=store_commit,store_begin */
-/* cairn_gc beside others: the store is valid at every step, and runs begin, fork and
+/* make: above wrap=store_commit,store_begin,store_slice_full,store_note_event */
+/* Garbage collection and pruning beside others: the store is valid at every step, and runs begin, fork and
  * resume meanwhile. */
 #include "base/lock.h"
+#include "cairn/maintenance.h"
 #include "cairn/run.h"
 #include "cairn/runs.h"
 #include "cairn/workflow.h"
@@ -35,6 +36,19 @@ static void put_many(struct lab *lab, uint64_t run, const struct digest *graph, 
             MUST(lab, run_stream_delta(&lab->stream, &change, 1, 1, NULL, &lab->error));
     }
     MUST(lab, store_commit(lab->store, &lab->error));
+}
+
+/* 1: a slice is full every other time, 0: none ever is, -1: as the clock says. */
+static int slices_full = -1;
+
+bool __real_store_slice_full(const struct store_slice *slice);
+bool __wrap_store_slice_full(const struct store_slice *slice);
+bool __wrap_store_slice_full(const struct store_slice *slice)
+{
+    static unsigned asked;
+    if (slices_full < 0)
+        return __real_store_slice_full(slice);
+    return slices_full && asked++ % 2;
 }
 
 static volatile bool over;
@@ -76,7 +90,9 @@ START_TEST(in_parts)
     ck_assert_int_eq(pthread_create(&reader, NULL, keep_verifying, lab), 0);
     while (verified == 0)
         sched_yield();
+    slices_full = 1;
     struct cairn_gc_result did = lab_collect(lab, 1);
+    slices_full = -1;
     over = true;
     pthread_join(reader, NULL);
     ck_assert_int_gt(verified, 0);
@@ -93,6 +109,7 @@ END_TEST
 
 /* So many commits go well, all later ones are refused; below 0: none is. */
 static int commits_left = -1;
+static int commits;
 
 int __real_store_commit(struct cairn_store *store, struct cairn_error *error);
 int __wrap_store_commit(struct cairn_store *store, struct cairn_error *error);
@@ -103,6 +120,7 @@ int __wrap_store_commit(struct cairn_store *store, struct cairn_error *error)
         return error_set(error, CAIRN_EIO, "cut off");
     }
     commits_left -= commits_left > 0;
+    commits++;
     return __real_store_commit(store, error);
 }
 
@@ -129,9 +147,10 @@ START_TEST(cut_off_after_each_transaction)
         struct cairn_gc_options options = {.keep_runs = 1};
         struct cairn_gc_result result;
         commits_left = stop;
+        slices_full = 1;
         int rc =
             checkpoint_gc(lab->store, &payload_kinds, &options, &result, &lab->error);
-        commits_left = -1;
+        commits_left = slices_full = -1;
         ck_assert(rc == 0 || rc == CAIRN_EIO);
         lab_must_verify(lab);
         if (lab_has_run(lab, old)) {
@@ -159,6 +178,111 @@ START_TEST(cut_off_after_each_transaction)
             break;
         }
     }
+}
+END_TEST
+
+/* ---- Pruning: runs share transactions ---- */
+
+enum { RUNS = 5 };
+static uint64_t fails_at; /* the run that cannot be pruned */
+
+int __real_store_note_event(struct cairn_store *store, uint64_t run,
+                            enum event_kind kind, struct str text,
+                            struct cairn_error *error);
+int __wrap_store_note_event(struct cairn_store *store, uint64_t run,
+                            enum event_kind kind, struct str text,
+                            struct cairn_error *error);
+int __wrap_store_note_event(struct cairn_store *store, uint64_t run,
+                            enum event_kind kind, struct str text,
+                            struct cairn_error *error)
+{
+    if (fails_at && run == fails_at)
+        return error_set(error, CAIRN_EDAMAGED, "cannot be pruned");
+    return __real_store_note_event(store, run, kind, text, error);
+}
+
+static struct lab *lab_of_runs(uint64_t runs[RUNS])
+{
+    struct lab *lab = lab_open(15);
+    for (int i = 0; i < RUNS; i++)
+        runs[i] = lab_ended_run(lab, "daily", "FDDFDD", "out");
+    commits = 0;
+    return lab;
+}
+
+static int prune_all(struct lab *lab, struct cairn_prune_result *result)
+{
+    struct cairn_prune_options options = {.keep = 2};
+    return cairn_checkpoint_prune(lab->store, &options, result, &lab->error);
+}
+
+static int64_t pruned_runs(struct lab *lab)
+{
+    return lab_ask_closed(lab, "SELECT count(DISTINCT stream) FROM tombstone");
+}
+
+START_TEST(pruned_runs_share_a_transaction)
+{
+    uint64_t runs[RUNS];
+    for (slices_full = 0; slices_full < 2; slices_full++) {
+        struct lab *lab = lab_of_runs(runs);
+        struct cairn_prune_result result;
+        MUST(lab, prune_all(lab, &result));
+        ck_assert(slices_full ? commits > 1 && commits < RUNS : commits == 1);
+        ck_assert_uint_eq(result.deleted, RUNS * 4);
+        ck_assert_int_eq(pruned_runs(lab), RUNS);
+        lab_must_verify(lab);
+        lab_close(lab);
+    }
+    slices_full = -1;
+}
+END_TEST
+
+/* Those before it do not lose by it. */
+START_TEST(one_run_cannot_be_pruned)
+{
+    uint64_t runs[RUNS];
+    struct lab *lab = lab_of_runs(runs);
+    struct cairn_prune_result result;
+    slices_full = 0;
+    fails_at = runs[3];
+    ck_assert_int_eq(prune_all(lab, &result), CAIRN_EDAMAGED);
+    ck_assert_str_eq(lab->error.text, "cannot be pruned");
+    ck_assert_int_eq(pruned_runs(lab), 3);
+    lab_must_verify(lab);
+    fails_at = 0;
+    MUST(lab, prune_all(lab, &result));
+    ck_assert_uint_eq(result.deleted, 2 * 4);
+    ck_assert_int_eq(pruned_runs(lab), RUNS);
+    lab_must_verify(lab);
+    slices_full = -1;
+    lab_close(lab);
+}
+END_TEST
+
+START_TEST(pruning_cut_off_after_each_transaction)
+{
+    uint64_t runs[RUNS];
+    int rc = CAIRN_EIO, stop = 0;
+    slices_full = 1;
+    for (int64_t pruned = 0; rc; stop++) {
+        struct lab *lab = lab_of_runs(runs);
+        struct cairn_prune_result result;
+        commits_left = stop;
+        rc = prune_all(lab, &result);
+        commits_left = -1;
+        ck_assert(rc == 0 || rc == CAIRN_EIO);
+        lab_must_verify(lab);
+        ck_assert_int_ge(pruned_runs(lab), pruned);
+        pruned = pruned_runs(lab);
+        ck_assert((rc == 0) == (pruned == RUNS));
+        MUST(lab, prune_all(lab, &result));
+        ck_assert_int_eq(pruned_runs(lab), RUNS);
+        lab_must_verify(lab);
+        lab_close(lab);
+    }
+    ck_assert_int_gt(stop, 2);
+    slices_full = -1;
 }
 END_TEST
 
@@ -293,6 +417,9 @@ static void add(TCase *tests)
 {
     tcase_add_test(tests, in_parts);
     tcase_add_test(tests, cut_off_after_each_transaction);
+    tcase_add_test(tests, pruned_runs_share_a_transaction);
+    tcase_add_test(tests, one_run_cannot_be_pruned);
+    tcase_add_test(tests, pruning_cut_off_after_each_transaction);
     tcase_add_test(tests, what_a_run_begins_from_is_gone);
     tcase_add_test(tests, a_run_changes_meanwhile);
 }
