@@ -23,8 +23,8 @@ sqlite3_file *db_journal_file(struct db *db)
 {
     sqlite3_file *file = NULL;
     if (sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) ||
-        !file || !file->pMethods)
-        return NULL;
+        !file || !file->pMethods || !file->pMethods->xFileControl)
+        return NULL; /* or it is in memory */
     return file;
 }
 
