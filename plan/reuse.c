@@ -328,20 +328,27 @@ static int trace_of(struct reuse *r, uint32_t node, struct digest *trace,
     return 1;
 }
 
-int reuse_saw(struct reuse *r, uint32_t task, struct str encoded,
-              struct cairn_error *error)
+int reuse_saw_result(struct reuse *r, uint32_t task, const struct result *result,
+                     struct cairn_error *error)
 {
     const struct graph *g = r->graph;
-    struct arena arena = ARENA_INIT;
-    struct result result = {0};
-    int rc = encoded.len ? result_decode(&arena, encoded, &result, error) : 0;
-    bool follows = has_content(&result) && !graph_def(g, task)->cutoff;
+    bool follows = has_content(result) && !graph_def(g, task)->cutoff;
+    int rc = 0;
     for (uint32_t e = g->need_start[task];
          follows && e < g->need_start[task + 1] && !rc; e++)
         if (is_followed(g, task, e) && r->known[g->needs[e]] == TRACE_NOT_SOUGHT)
             rc = find_trace(r, g->needs[e], error);
+    return rc ?: make_trace(r, task, follows, result, error);
+}
+
+int reuse_saw(struct reuse *r, uint32_t task, struct str encoded,
+              struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct result result = {0};
+    int rc = encoded.len ? result_decode(&arena, encoded, &result, error) : 0;
     if (!rc)
-        rc = make_trace(r, task, follows, &result, error);
+        rc = reuse_saw_result(r, task, &result, error);
     arena_release(&arena);
     return rc;
 }

@@ -53,6 +53,9 @@ struct reused {
     bool put_back;   /* its outputs are not there, and are to be put back first: ... */
     struct digest kept; /* ... the snapshot of them */
     uint64_t kept_bytes;
+    /* What it has left, as the plan has read it and as long as that lives; NULL: it is
+       to be read. */
+    const struct result *result;
     bool open; /* set by the plan: to be looked for again once its needs have ended */
     uint64_t origin; /* the run in which it really ran */
     uint64_t turn;   /* in which it began */
@@ -85,6 +88,8 @@ void reuse_forget(struct reuse *reuse);
  * yet. */
 int reuse_saw(struct reuse *reuse, uint32_t task, struct str encoded,
               struct cairn_error *error);
+int reuse_saw_result(struct reuse *reuse, uint32_t task, const struct result *result,
+                     struct cairn_error *error);
 /* An attempt of the task has ended in this session, however that was. */
 void reuse_ran(struct reuse *reuse, uint32_t task);
 /* Whether keys of this task's attempts are of use: it can be reused, or can stay done

@@ -598,6 +598,7 @@ static enum spared look_for_attempt(void *context, uint32_t task, const uint16_t
         return SPARED_NO;
     }
     *copy = found;
+    copy->result = lookup_known(&p->lookup, task);
     p->reused[task] = copy;
     return found.own ? SPARED_STAYS : SPARED_YES;
 }

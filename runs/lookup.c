@@ -92,6 +92,21 @@ int lookup_result(struct lookup *l, uint32_t task, const struct result **out,
     return rc;
 }
 
+const struct result *lookup_known(const struct lookup *l, uint32_t task)
+{
+    return l->results ? l->results[task] : NULL;
+}
+
+int lookup_keep(struct lookup *l, uint32_t task, const struct result *result,
+                struct cairn_error *error)
+{
+    int rc = make_room(l, error);
+    forget_answers(l, task);
+    if (!rc)
+        l->results[task] = result;
+    return rc;
+}
+
 void lookup_forget(struct lookup *l, uint32_t task)
 {
     forget_answers(l, task);

@@ -50,6 +50,11 @@ int lookup_put(struct lookup *lookup, uint32_t task, struct str encoded,
  * damaged, or gone. */
 int lookup_result(struct lookup *lookup, uint32_t task, const struct result **out,
                   struct cairn_error *error);
+/* The same, where it has been read; NULL: it has not. */
+const struct result *lookup_known(const struct lookup *lookup, uint32_t task);
+/* It is this one, which lives as long as the lookup. */
+int lookup_keep(struct lookup *lookup, uint32_t task, const struct result *result,
+                struct cairn_error *error);
 
 /* The task's state names another result by now. */
 void lookup_forget(struct lookup *lookup, uint32_t task);

@@ -132,7 +132,7 @@ static bool is_needed_in_memory(const struct engine *e, const struct ending *end
 {
     uint32_t task = ending->row.task;
     bool unstored = !e->request.store || e->saving.degraded;
-    return (e->progress.referred && ending->result.size &&
+    return (e->progress.referred && (ending->result.size || ending->same) &&
             e->progress.referred[e->request.graph->def_of[task]]) ||
            (unstored && graph_def(e->request.graph, task)->undo.len);
 }
@@ -169,14 +169,21 @@ int ending_keep_result(struct engine *e, struct ending *ending,
 }
 
 int ending_keep_spared(struct engine *e, struct ending *ending,
-                       const struct result *result, struct cairn_error *error)
+                       const struct result *result, const struct digest *stored,
+                       struct cairn_error *error)
 {
-    int rc = encode_result(ending, result, error);
+    struct lookup *l = &e->progress.lookup;
+    uint32_t task = ending->row.task;
+    int rc = stored ? 0 : encode_result(ending, result, error);
+    if (stored) {
+        ending->same = result;
+        ending->change.outputs = *stored;
+    }
     if (!rc)
         made_note(e, ending, result);
     if (!rc && is_needed_in_memory(e, ending))
-        rc = lookup_put(&e->progress.lookup, ending->row.task,
-                        buf_view(&ending->result), error);
+        rc = stored ? lookup_keep(l, task, result, error)
+                    : lookup_put(l, task, buf_view(&ending->result), error);
     return rc;
 }
 

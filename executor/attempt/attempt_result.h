@@ -47,9 +47,12 @@ void ending_drop_result(struct ending *ending);
  * secrets as they are now, when it is decided. */
 int result_add_earlier(struct engine *e, const struct asker *asker, struct arena *arena,
                        struct result *result, struct cairn_error *error);
-/* Of a task that is not run: what another attempt has left, which was looked at. */
+/* Of a task that is not run: what another attempt has left, which was looked at.
+ * `stored`: the store has just that under this digest, and `result` lives as long as the
+ * ending; or NULL. */
 int ending_keep_spared(struct engine *e, struct ending *ending,
-                       const struct result *result, struct cairn_error *error);
+                       const struct result *result, const struct digest *stored,
+                       struct cairn_error *error);
 /* Of one that failed: what it read, which tells later whether it would fail again. */
 void ending_keep_inputs(struct engine *e, const struct result *known,
                         struct ending *ending);

@@ -104,13 +104,14 @@ static struct ending *draft_staying(struct engine *e, uint32_t task,
     return ending;
 }
 
-/* With the result that it has left. */
+/* With the result that it has left: of this digest, if it is as it was stored. */
 static int settle_spared(struct engine *e, struct ending *ending,
-                         const struct result *result, struct cairn_error *error)
+                         const struct result *result, const struct digest *stored,
+                         struct cairn_error *error)
 {
     ending->spared = true;
     ending->row.outcome = CAIRN_COMPLETED;
-    int rc = ending_keep_spared(e, ending, result, error);
+    int rc = ending_keep_spared(e, ending, result, stored, error);
     if (rc) {
         ending_release(ending);
         return rc;
@@ -123,8 +124,8 @@ static int settle_spared(struct engine *e, struct ending *ending,
 static int settle_found(struct engine *e, uint32_t task, const struct reused *found,
                         struct cairn_error *error)
 {
-    const struct result *result;
-    int rc = lookup_result(&e->progress.lookup, task, &result, error);
+    const struct result *result = found->result;
+    int rc = result ? 0 : lookup_result(&e->progress.lookup, task, &result, error);
     if (rc && rc != CAIRN_ENOMEM) { /* it is gone since it was looked at: run it */
         rc = reuse_take_back(e->spared, task, error);
         return rc ? rc : 1;
@@ -137,7 +138,8 @@ static int settle_found(struct engine *e, uint32_t task, const struct reused *fo
                                   .intent_ns = loop_utc_ns(e)};
     struct ending *ending = found->own ? draft_staying(e, task, found, error)
                                        : draft_reused(e, &intent, found, error);
-    return ending ? settle_spared(e, ending, result, error) : CAIRN_ENOMEM;
+    return ending ? settle_spared(e, ending, result, &found->row.result, error)
+                  : CAIRN_ENOMEM;
 }
 
 /* ---- Putting its outputs back ---- */
@@ -223,7 +225,7 @@ static int outputs_are_back(struct engine *e, struct job *job, struct errand *er
         ending_release(ending);
         return rc;
     }
-    return settle_spared(e, ending, &p->result, error);
+    return settle_spared(e, ending, &p->result, NULL, error);
 }
 
 static int prepare_putting(struct engine *e, const struct job *job, struct putting *p,

@@ -72,6 +72,26 @@ static int put_times(struct engine *e, struct ending *ending, struct digest *dig
     return rc;
 }
 
+/* The result of the other attempt is this one's, too. Its run may have been deleted since
+ * it was read. */
+static int use_result(struct engine *e, const struct ending *ending,
+                      struct digest *digest, struct cairn_error *error)
+{
+    struct buf encoded = BUF_INIT;
+    bool there;
+    int rc = store_use_object(e->request.store, &ending->change.outputs, &there, error);
+    *digest = ending->change.outputs;
+    if (!rc && !there)
+        rc = result_encode(ending->same, &encoded, error)
+                 ?: store_put_object(e->request.store, buf_view(&encoded), digest,
+                                     error);
+    buf_release(&encoded);
+    if (!rc && !digest_equal(digest, &ending->change.outputs))
+        rc = error_set(error, CAIRN_EDAMAGED,
+                       "what the task has left is not in the store any more");
+    return rc;
+}
+
 /* A row that was never an intent in the store, because saving failed meanwhile, begins
  * where it ends. */
 int put_attempt(struct engine *e, struct ending *ending, uint64_t turn,
@@ -83,9 +103,11 @@ int put_attempt(struct engine *e, struct ending *ending, uint64_t turn,
              ?: put_captured(e, ending, 1, &err, error)
              ?: put_times(e, ending, &err, error);
     row->outputs = (struct str){NULL, 0};
-    if (!rc && ending->result.size) {
-        rc = store_put_object(e->request.store, buf_view(&ending->result),
-                              &result_digest, error);
+    bool same = ending->same && !digest_is_none(&ending->change.outputs);
+    if (!rc && (same || ending->result.size)) {
+        rc = same ? use_result(e, ending, &result_digest, error)
+                  : store_put_object(e->request.store, buf_view(&ending->result),
+                                     &result_digest, error);
         row->outputs = (struct str){(const char *)result_digest.bytes, DIGEST_SIZE};
     }
     row->text = buf_view(&ending->text);

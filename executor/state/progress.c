@@ -504,7 +504,8 @@ static void note_what_it_did(struct engine *e, const struct ending *ending)
     uint32_t task = ending->change.task;
     if (!e->spared || ending->change.outcome != CAIRN_COMPLETED)
         return;
-    int rc = reuse_saw(e->spared, task, buf_view(&ending->result), NULL);
+    int rc = ending->same ? reuse_saw_result(e->spared, task, ending->same, NULL)
+                          : reuse_saw(e->spared, task, buf_view(&ending->result), NULL);
     if (!rc && digest_is_none(&e->keys[task]) && reuse_has_key(e->spared, task))
         rc = reuse_key(e->spared, task, ending->row.number, &e->keys[task], NULL);
     if (rc == CAIRN_ENOMEM)

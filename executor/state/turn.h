@@ -111,10 +111,13 @@ struct ending { /* the end of an attempt, until it is committed and reported */
     struct change change;
     bool unseen; /* how its process ended could not be learned */
     struct captured captured[2];
-    uint64_t told[2];  /* bytes of them that TASK_OUTPUT has told */
-    struct buf times;  /* of the growth of a merged log (base/log_times.h) */
-    struct buf result; /* encoded; empty: no values, no files */
-    struct buf left;   /* of one that failed: its outputs that it has written, encoded
+    uint64_t told[2];          /* bytes of them that TASK_OUTPUT has told */
+    struct buf times;          /* of the growth of a merged log (base/log_times.h) */
+    struct buf result;         /* encoded; empty: no values, no files */
+    const struct result *same; /* of one that is spared: its result is the other one's,
+                                  which the store has under the digest in `change`;
+                                  `result` is empty then. NULL: it is not */
+    struct buf left; /* of one that failed: its outputs that it has written, encoded
                           as those of a result; set before the commit */
     bool left_known;
     bool has_artifacts;      /* they are in the pool: ... */
