@@ -117,7 +117,6 @@ static bool has_text(const unsigned char *at, size_t n, const char *const *texts
 size_t db_cells(const unsigned char *file, size_t size, const char *const *texts,
                 struct db_cell cells[DB_CELLS_MOST])
 {
-    enum { INDEX_INTERIOR = 2, INDEX_LEAF = 10, TABLE_LEAF = 13 };
     size_t found = 0;
     for (size_t page = DB_PAGE; page + DB_PAGE <= size; page += DB_PAGE) {
         const unsigned char *p = file + page;
