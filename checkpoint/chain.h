@@ -95,9 +95,9 @@ int record_authentic(struct str record, const struct record_header *header,
 /* What a record that is not a full one must fit: the full record of its segment. Small
  * and plain, since verify keeps one for each stream. */
 struct payload_frame {
-    uint64_t base;         /* seq of the full record, 0: none yet */
-    uint32_t size;         /* number of entries in it (tasks of a run) */
-    struct digest subject; /* what it is about (graph of a run), or zeros */
+    uint64_t base;    /* seq of the full record, 0: none yet */
+    uint32_t size;    /* number of entries in it (tasks of a run) */
+    uint64_t subject; /* what it is about (of a run graph_tag), or 0 */
 };
 
 /* Objects that a payload refers to. NEEDED: those without which it cannot be used, and

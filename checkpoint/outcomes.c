@@ -99,7 +99,8 @@ struct outcome_fold {
     bool full;                /* `whole` counts, else the changes */
     struct states whole;      /* with all changes */
     struct digest graph;      /* of them */
-    uint64_t tag;             /* of the changes' graph */
+    uint64_t tag;             /* that they name */
+    struct grown grown;       /* without `full`: the newest */
     struct folded_change *at; /* in the order of the records */
     size_t n, room;
 };
@@ -121,7 +122,8 @@ static int begin_whole(struct outcome_fold *f, const struct sound_record *record
                        struct cairn_error *error)
 {
     struct outcome_fold made = {.base = record->header.seq, .full = true};
-    int rc = payload_parse_full(record->payload, &made.whole, &made.graph, error);
+    int rc = payload_parse_full_for(record->payload, &made.whole, &made.graph,
+                                    &made.tag, error);
     if (rc)
         return rc;
     outcome_fold_release(f);
@@ -159,11 +161,24 @@ static int fit_fold(const struct outcome_fold *f, const struct delta *delta,
     if (f->base && f->base != delta->base)
         return error_set(error, CAIRN_EDAMAGED, "it belongs to another full record");
     if (!f->full)
-        return f->n && f->tag != delta->graph_tag
+        return f->base && f->tag != delta->graph_tag
                    ? error_set(error, CAIRN_EDAMAGED, "it belongs to another graph")
                    : 0;
-    return delta_fit_graph(delta, &f->graph, error)
+    return delta_fit_graph(delta, f->tag, error)
                ?: delta_fit_tasks(delta, f->whole.n, error);
+}
+
+static int fold_grown(struct outcome_fold *f, const struct grown *grown,
+                      struct cairn_error *error)
+{
+    if (!grown->tasks)
+        return 0;
+    if (!f->full) {
+        f->grown = *grown;
+        return 0;
+    }
+    f->graph = grown->graph;
+    return states_extend(&f->whole, grown->tasks, error);
 }
 
 static int outcome_fold(void *fold, const struct sound_record *record,
@@ -180,6 +195,7 @@ static int outcome_fold(void *fold, const struct sound_record *record,
         return rc;
     size_t before = f->n;
     rc = fit_fold(f, &delta, error)
+             ?: fold_grown(f, &delta.grown, error)
              ?: delta_each(&delta, LIMIT_TASKS, f->full ? fold_change : append_change,
                            &adding, error);
     if (!rc && !f->full) {
@@ -206,18 +222,21 @@ static int by_task(const void *a, const void *b)
 static int put_changes(const struct outcome_fold *f, struct buf *payload,
                        struct cairn_error *error)
 {
-    struct folded_change *sorted = malloc(f->n * sizeof *sorted);
-    struct change *last = malloc(f->n * sizeof *last);
+    struct folded_change *sorted = malloc((f->n + 1) * sizeof *sorted);
+    struct change *last = malloc((f->n + 1) * sizeof *last);
     int rc = 0;
     if (sorted && last) {
         size_t n = 0;
-        memcpy(sorted, f->at, f->n * sizeof *sorted);
+        if (f->n)
+            memcpy(sorted, f->at, f->n * sizeof *sorted);
         qsort(sorted, f->n, sizeof *sorted, by_task);
         for (size_t i = 0; i < f->n; i++)
             if (i + 1 == f->n || sorted[i + 1].change.task != sorted[i].change.task)
                 last[n++] = sorted[i].change;
-        assert(n > 0 && n <= f->n);
-        rc = payload_delta(f->base, f->tag, last, n, payload, error);
+        assert(n <= f->n);
+        rc = f->grown.tasks
+                 ? payload_grown(f->base, f->tag, &f->grown, last, n, payload, error)
+                 : payload_delta(f->base, f->tag, last, n, payload, error);
     } else {
         rc = error_nomem(error);
     }
@@ -230,9 +249,9 @@ static int outcome_fold_put(const void *fold, struct folded *folded,
                             struct buf *payload, struct cairn_error *error)
 {
     const struct outcome_fold *f = fold;
-    assert(f->base > 0 && (f->full || f->n > 0));
+    assert(f->base > 0 && (f->full || f->n > 0 || f->grown.tasks));
     *folded = (struct folded){f->full, f->base};
-    return f->full ? payload_full(&f->whole, &f->graph, payload, error)
+    return f->full ? payload_full_for(&f->whole, &f->graph, f->tag, payload, error)
                    : put_changes(f, payload, error);
 }
 
@@ -263,13 +282,13 @@ static int visit_full_roots(const struct states *states, const struct digest *gr
 }
 
 static void frame_full(struct payload_check *check, const struct sound_record *record,
-                       const struct states *states, const struct digest *graph)
+                       const struct states *states, uint64_t tag)
 {
     assert(states->n > 0);
     check->base = record->header.seq;
     if (check->frame)
         *check->frame = (struct payload_frame){
-            .base = record->header.seq, .size = states->n, .subject = *graph};
+            .base = record->header.seq, .size = states->n, .subject = tag};
 }
 
 static int check_full(const struct sound_record *record, struct payload_check *check,
@@ -277,10 +296,11 @@ static int check_full(const struct sound_record *record, struct payload_check *c
 {
     struct states states;
     struct digest graph;
-    int rc = payload_parse_full(record->payload, &states, &graph, error);
+    uint64_t tag;
+    int rc = payload_parse_full_for(record->payload, &states, &graph, &tag, error);
     if (rc)
         return rc;
-    frame_full(check, record, &states, &graph);
+    frame_full(check, record, &states, tag);
     rc = visit_full_roots(&states, &graph, check);
     states_release(&states);
     return rc;
@@ -300,16 +320,19 @@ static int visit_output(void *context, const struct change *change)
     return visit->rc;
 }
 
-/* Its graph is a root of its full record. */
+/* Its graph is a root of its full record, but where that has grown. */
 static int visit_delta_roots(const struct delta *delta,
                              const struct payload_check *check,
                              struct cairn_error *error)
 {
     struct root_visit visit = {.check = check};
-    if (check->roots != ROOTS_ALL)
-        return 0;
+    int rc = 0;
+    if (check->roots != ROOTS_NONE && delta->grown.tasks)
+        rc = check->root(check->context, &delta->grown.graph, false);
+    if (check->roots != ROOTS_ALL || rc)
+        return rc;
     assert(check->root);
-    int rc = delta_each(delta, LIMIT_TASKS, visit_output, &visit, error);
+    rc = delta_each(delta, LIMIT_TASKS, visit_output, &visit, error);
     return rc ? rc : visit.rc;
 }
 
@@ -324,7 +347,7 @@ static int check_delta(const struct sound_record *record, struct payload_check *
     check->base = delta.base;
     if (frame && frame->base == delta.base) {
         rc = delta_fit_tasks(&delta, frame->size, error)
-                 ?: delta_fit_graph(&delta, &frame->subject, error);
+                 ?: delta_fit_graph(&delta, frame->subject, error);
     }
     if (!rc)
         rc = visit_delta_roots(&delta, check, error);
@@ -350,10 +373,11 @@ static int apply_full(struct outcomes *outcomes, const struct sound_record *reco
 {
     struct outcomes made = {0};
     assert(record->header.kind == RECORD_FULL);
-    int rc = payload_parse_full(record->payload, &made.states, &made.graph, error);
+    int rc = payload_parse_full_for(record->payload, &made.states, &made.graph,
+                                    &made.tag, error);
     if (rc)
         return rc;
-    frame_full(check, record, &made.states, &made.graph);
+    frame_full(check, record, &made.states, made.tag);
     outcomes_release(outcomes);
     *outcomes = made;
     return 0;
@@ -370,6 +394,22 @@ static int apply_change(void *context, const struct change *change)
     return states_apply(target->states, change, target->error);
 }
 
+/* Without a full record, all tasks that there are now are there from the start. */
+static int apply_grown(struct outcomes *outcomes, const struct delta *delta,
+                       struct cairn_error *error)
+{
+    uint32_t tasks = delta->grown.tasks;
+    if (outcomes->any_tag && tasks <= outcomes->states.n)
+        return delta->last < outcomes->states.n
+                   ? 0
+                   : delta_fit_tasks(delta, outcomes->states.n, error);
+    int rc = delta_fit_tasks(delta, outcomes->states.n, error);
+    if (rc || !tasks)
+        return rc;
+    outcomes->graph = delta->grown.graph;
+    return states_extend(&outcomes->states, tasks, error);
+}
+
 static int apply_delta(struct outcomes *outcomes, const struct sound_record *record,
                        struct payload_check *check, struct cairn_error *error)
 {
@@ -382,11 +422,13 @@ static int apply_delta(struct outcomes *outcomes, const struct sound_record *rec
         return rc;
     check->base = delta.base;
     outcomes->changes = delta.n;
-    if (delta_fit_graph(&delta, &outcomes->graph, error))
+    if (delta.graph_tag == graph_tag(&outcomes->graph)) /* of a full one that is lost */
+        outcomes->tag = delta.graph_tag;
+    if (!outcomes->any_tag && delta_fit_graph(&delta, outcomes->tag, error))
         rc = PAYLOAD_FOREIGN;
     if (!rc)
         rc =
-            delta_fit_tasks(&delta, outcomes->states.n, error)
+            apply_grown(outcomes, &delta, error)
                 ?: delta_each(&delta, outcomes->states.n, apply_change, &target, error);
     delta_release(&delta);
     return rc;
@@ -436,14 +478,15 @@ static int begin_empty(void *state, struct cairn_store *store, uint64_t run,
         return rc;
     if (!beginning.known)
         return 0;
-    struct outcomes made = {.graph = beginning.graph};
+    struct outcomes made = {
+        .graph = beginning.graph, .tag = graph_tag(&beginning.graph), .any_tag = true};
     rc = states_init(&made.states, beginning.tasks, error);
     if (rc)
         return rc;
     outcomes_release(outcomes);
     *outcomes = made;
     frame->size = beginning.tasks;
-    frame->subject = beginning.graph;
+    frame->subject = made.tag;
     return 1;
 }
 
@@ -643,8 +686,20 @@ int run_stream_full(struct run_stream *stream, const struct states *states,
                                         .time_ns = time_ns};
         rc = chain_append(&stream->chain, &payload, ref, error);
     }
+    if (rc == 0)
+        stream->tag = stream->tasks = 0;
     buf_release(&bytes);
     return rc;
+}
+
+void run_stream_extend(struct run_stream *stream, const struct digest *graph,
+                       uint32_t tasks)
+{
+    assert(tasks >= stream->tasks);
+    if (!stream->tasks)
+        stream->tag = graph_tag(&stream->graph);
+    stream->graph = *graph;
+    stream->tasks = tasks;
 }
 
 int run_stream_delta(struct run_stream *stream, const struct change *changes, size_t n,
@@ -653,8 +708,11 @@ int run_stream_delta(struct run_stream *stream, const struct change *changes, si
 {
     struct buf bytes = BUF_INIT;
     assert(stream->chain.in.kind == &outcomes_kind);
-    int rc = payload_delta(stream->chain.base, graph_tag(&stream->graph), changes, n,
-                           &bytes, error);
+    const struct grown grown = {(uint32_t)stream->tasks, stream->graph};
+    uint64_t base = stream->chain.base, tag = graph_tag(&stream->graph);
+    int rc = grown.tasks
+                 ? payload_grown(base, stream->tag, &grown, changes, n, &bytes, error)
+                 : payload_delta(base, tag, changes, n, &bytes, error);
     if (rc == 0) {
         struct chain_payload payload = {.bytes = buf_view(&bytes), .time_ns = time_ns};
         rc = chain_append(&stream->chain, &payload, ref, error);
@@ -697,9 +755,13 @@ int outcomes_recover(struct cairn_store *store, struct sha256 *sha, uint64_t run
     if (rc)
         return rc;
     assert(chain.head.parent == chain.newest.seq && chain.head.id == run);
+    bool grown = found.tag != graph_tag(&found.graph);
     *recovery = (struct recovery){.states = found.states,
                                   .graph = found.graph,
-                                  .head = {.chain = chain.head, .graph = found.graph},
+                                  .head = {.chain = chain.head,
+                                           .graph = found.graph,
+                                           .tasks = grown ? found.states.n : 0,
+                                           .tag = grown ? found.tag : 0},
                                   .newest = chain.newest,
                                   .damaged = chain.damaged,
                                   .reasons = chain.reasons,

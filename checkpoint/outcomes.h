@@ -3,6 +3,7 @@
  * graph. Full records have all of them, deltas what has changed (payload.h).
  *
  *   a run begins   run_stream_of, then run_stream_full
+ *   it gets tasks  run_stream_extend, then run_stream_delta, which may have no changes
  *   a task ends    run_stream_delta; run_stream_full when chain_wants_full says so
  *   a run resumes  outcomes_recover; its `head` is the writing end
  *   a run forks    outcomes_rebuild; the fork's first record has `ref` as its parent
@@ -22,6 +23,8 @@ extern const struct payload_kind outcomes_kind;
 struct outcomes {
     struct states states;
     struct digest graph;
+    uint64_t tag;     /* that deltas name: of the graph of their full record, */
+    bool any_tag;     /* which is not known */
     uint32_t changes; /* in the record that was applied last, 0: a full one */
 };
 
@@ -31,6 +34,8 @@ void outcomes_release(struct outcomes *outcomes);
 struct run_stream {
     struct chain chain;
     struct digest graph;
+    uint64_t tasks; /* of it, where the newest full record is of another one; else 0 */
+    uint64_t tag;   /* of that one */
 };
 
 /* Of a run without records. For a fork the caller sets chain.parent, parent_digest. */
@@ -44,6 +49,9 @@ int run_stream_full(struct run_stream *stream, const struct states *states,
 int run_stream_delta(struct run_stream *stream, const struct change *changes, size_t n,
                      int64_t time_ns, struct checkpoint_ref *ref,
                      struct cairn_error *error);
+/* From now on the graph has more tasks behind those that it had. */
+void run_stream_extend(struct run_stream *stream, const struct digest *graph,
+                       uint32_t tasks);
 /* chain_rebuild for runs. `out` is initialised here and the caller's to release; it and
  * `at` may be NULL. */
 int outcomes_rebuild(struct cairn_store *store, uint64_t seq, struct outcomes *out,

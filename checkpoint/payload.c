@@ -577,17 +577,28 @@ static int put_image(struct image *image, const struct buf *packed, struct buf *
 int payload_full(const struct states *states, const struct digest *graph,
                  struct buf *out, struct cairn_error *error)
 {
-    struct buf packed = BUF_INIT;
+    return payload_full_for(states, graph, graph_tag(graph), out, error);
+}
+
+/* The tag only where it is that of another graph. */
+int payload_full_for(const struct states *states, const struct digest *graph,
+                     uint64_t tag, struct buf *out, struct cairn_error *error)
+{
+    struct buf packed = BUF_INIT, first = BUF_INIT;
     if (states->n == 0 || states->n > LIMIT_TASKS)
         return error_set(error, CAIRN_EUSAGE, "a checkpoint of %u tasks", states->n);
-    int rc = pack_runs(states, &packed, error);
+    buf_str(&first, digest_view(graph));
+    if (tag != graph_tag(graph))
+        buf_u64(&first, tag);
+    int rc = pack_runs(states, &packed, error) ?: buf_check(&first, error);
     if (rc == 0) {
         assert(packed.size > 0);
         struct image image = {.full = true, .number = states->n};
-        image.first = bin_of((struct str){(const char *)graph->bytes, DIGEST_SIZE});
+        image.first = bin_of(buf_view(&first));
         rc = put_image(&image, &packed, out, error);
     }
     buf_release(&packed);
+    buf_release(&first);
     return rc;
 }
 
@@ -628,6 +639,26 @@ int payload_delta(uint64_t base, uint64_t tag, const struct change *changes, siz
     if (rc == 0) {
         assert(packed.size >= 2 * n); /* a step and a state each */
         struct image image = {.base = base, .tag = tag};
+        rc = put_image(&image, &packed, out, error);
+    }
+    buf_release(&packed);
+    return rc;
+}
+
+int payload_grown(uint64_t base, uint64_t tag, const struct grown *grown,
+                  const struct change *changes, size_t n, struct buf *out,
+                  struct cairn_error *error)
+{
+    struct buf packed = BUF_INIT;
+    assert(grown->tasks > 0 && grown->tasks <= LIMIT_TASKS);
+    if (base == 0)
+        return error_set(error, CAIRN_EUSAGE, "a delta needs a full record before it");
+    buf_varint(&packed, base);
+    buf_u64(&packed, tag);
+    int rc = n ? pack_any(changes, n, &packed, error) : buf_check(&packed, error);
+    if (rc == 0) {
+        struct image image = {.full = true, .number = grown->tasks};
+        image.first = bin_of(digest_view(&grown->graph));
         rc = put_image(&image, &packed, out, error);
     }
     buf_release(&packed);
@@ -686,37 +717,62 @@ static struct str view_of(const tpl_bin *bin)
     return (struct str){bin->addr, bin->sz};
 }
 
-static int take_full(const struct image *image, struct states *states,
-                     struct cairn_error *error)
+/* With so many bytes behind the digest. */
+static int take_graph(const struct image *image, uint32_t more, struct digest *graph,
+                      struct cairn_error *error)
 {
     assert(image->full);
-    if (image->first.sz != DIGEST_SIZE)
+    if (image->first.sz != DIGEST_SIZE && image->first.sz != DIGEST_SIZE + more)
         return error_set(error, CAIRN_EDAMAGED, "its graph digest is not 32 bytes");
     if (image->number == 0 || image->number > LIMIT_TASKS)
         return error_set(error, CAIRN_EDAMAGED, "it claims to hold %u tasks",
                          image->number);
+    memcpy(graph->bytes, image->first.addr, DIGEST_SIZE);
+    return 0;
+}
+
+static int take_full(const struct image *image, struct states *states,
+                     struct digest *graph, uint64_t *tag, struct cairn_error *error)
+{
     struct states made;
-    int rc = states_init(&made, image->number, error);
+    struct digest found;
+    int rc = take_graph(image, sizeof *tag, &found, error)
+                 ?: states_init(&made, image->number, error);
     if (rc)
         return rc;
-    rc = unpack_runs(view_of(&image->packed), &made, error);
+    struct str first = view_of(&image->first);
+    struct reader in = reader_of(first.ptr + DIGEST_SIZE, first.len - DIGEST_SIZE);
+    uint64_t named = first.len > DIGEST_SIZE ? read_u64(&in) : graph_tag(&found);
+    if (first.len > DIGEST_SIZE && named == graph_tag(&found))
+        rc = set_damaged(error, "it names its own graph twice");
+    if (!rc)
+        rc = unpack_runs(view_of(&image->packed), &made, error);
     if (rc)
         states_release(&made);
-    else
+    else {
         *states = made;
+        *graph = found;
+        *tag = named;
+    }
     return rc;
 }
 
 int payload_parse_full(struct str payload, struct states *states, struct digest *graph,
                        struct cairn_error *error)
 {
+    uint64_t tag;
+    return payload_parse_full_for(payload, states, graph, &tag, error);
+}
+
+int payload_parse_full_for(struct str payload, struct states *states,
+                           struct digest *graph, uint64_t *tag,
+                           struct cairn_error *error)
+{
     struct image image = {.full = true};
     int rc = load_image(payload, &image, error);
     if (rc)
         return rc;
-    rc = take_full(&image, states, error);
-    if (rc == 0)
-        memcpy(graph->bytes, image.first.addr, DIGEST_SIZE);
+    rc = take_full(&image, states, graph, tag, error);
     free(image.first.addr);
     free(image.packed.addr);
     return rc;
@@ -743,10 +799,49 @@ void sections_image_release(struct sections_image *image)
     *image = (struct sections_image){0};
 }
 
+/* What is in front of the changes of one that has grown. */
+static int take_grown(const struct image *image, struct delta *delta,
+                      struct cairn_error *error)
+{
+    struct reader in = reader_of(delta->changes.ptr, delta->changes.len);
+    int rc = take_graph(image, 0, &delta->grown.graph, error);
+    delta->grown.tasks = rc ? 0 : image->number;
+    delta->base = read_varint(&in);
+    delta->graph_tag = read_u64(&in);
+    if (!rc && in.failed)
+        rc = set_damaged(error, "its packed states end too early");
+    delta->changes = (struct str){(const char *)in.at, reader_left(&in)};
+    return rc;
+}
+
+static int check_changes(struct delta *delta, struct cairn_error *error)
+{
+    uint32_t tasks = delta->grown.tasks ? delta->grown.tasks : LIMIT_TASKS;
+    struct change_reader reader = change_reader_of(delta->changes, tasks);
+    struct change change;
+    int rc;
+    while ((rc = change_next(&reader, &change, error)) > 0) {
+        delta->n++;
+        delta->last = change.task;
+    }
+    bool none = !delta->n && !delta->grown.tasks;
+    if (rc == 0 && (none || delta->base == 0))
+        rc = error_set(error, CAIRN_EDAMAGED, "it is a delta without %s",
+                       none ? "changes" : "a full record");
+    assert(rc || !delta->n || delta->last >= delta->n - 1); /* by ascending task */
+    return rc;
+}
+
+static bool is_grown(struct str payload)
+{
+    enum { FORMAT_AT = 8 };
+    return payload.len >= IMAGE_HEAD && !memcmp(payload.ptr + FORMAT_AT, "uBB", 4);
+}
+
 int payload_parse_delta(struct str payload, struct delta *delta,
                         struct cairn_error *error)
 {
-    struct image image = {.full = false};
+    struct image image = {.full = is_grown(payload)};
     int rc = load_image(payload, &image, error);
     if (rc)
         return rc;
@@ -754,21 +849,14 @@ int payload_parse_delta(struct str payload, struct delta *delta,
                          .graph_tag = image.tag,
                          .changes = view_of(&image.packed),
                          .image = image.packed.addr};
-    struct change_reader reader = change_reader_of(made.changes, LIMIT_TASKS);
-    struct change change;
-    while ((rc = change_next(&reader, &change, error)) > 0) {
-        made.n++;
-        made.last = change.task;
-    }
-    if (rc == 0 && (made.n == 0 || made.base == 0))
-        rc = error_set(error, CAIRN_EDAMAGED, "it is a delta without %s",
-                       made.n == 0 ? "changes" : "a full record");
+    rc = image.full ? take_grown(&image, &made, error) : 0;
+    free(image.first.addr);
+    if (!rc)
+        rc = check_changes(&made, error);
     if (rc)
         delta_release(&made);
-    else {
-        assert(made.last >= made.n - 1); /* by ascending task */
+    else
         *delta = made;
-    }
     return rc;
 }
 
@@ -781,17 +869,20 @@ void delta_release(struct delta *delta)
 int delta_fit_tasks(const struct delta *delta, uint32_t tasks,
                     struct cairn_error *error)
 {
-    assert(delta->n > 0 && delta->base > 0);
-    if (delta->last < tasks)
+    uint32_t grown = delta->grown.tasks;
+    assert((delta->n > 0 || grown) && delta->base > 0);
+    if (grown && grown < tasks)
+        return error_set(error, CAIRN_EDAMAGED,
+                         "it has %u tasks, fewer than the %u before it", grown, tasks);
+    if (grown || delta->last < tasks)
         return 0;
     return error_set(error, CAIRN_EDAMAGED,
                      "it changes a task past the %u of its graph", tasks);
 }
 
-int delta_fit_graph(const struct delta *delta, const struct digest *graph,
-                    struct cairn_error *error)
+int delta_fit_graph(const struct delta *delta, uint64_t tag, struct cairn_error *error)
 {
-    if (delta->graph_tag == graph_tag(graph))
+    if (delta->graph_tag == tag)
         return 0;
     return error_set(error, CAIRN_EDAMAGED,
                      "it belongs to another graph than its full record");
@@ -803,7 +894,7 @@ int delta_each(const struct delta *delta, uint32_t tasks,
 {
     struct change_reader reader = change_reader_of(delta->changes, tasks);
     struct change change;
-    assert(delta->image && delta->n > 0);
+    assert(delta->image);
     int rc;
     while ((rc = change_next(&reader, &change, error)) > 0) {
         rc = each(context, &change);

@@ -4,6 +4,8 @@
  *
  *   full      "uBB"  number of tasks, graph digest (32 bytes), runs of equal state
  *   delta     "UUB"  seq of its full record, first 8 bytes of the graph digest, changes
+ *   grown     "uBB"  a delta after which there are more tasks than in its full record:
+ *                    their number, digest of their graph, base, tag and changes
  *   sections  "uBB"  number of a trigger, head, sections (sections.h); of debug records
  *
  * The packed B fields are described in docs/format.md. tpl is not safe on hostile
@@ -96,13 +98,33 @@ int payload_delta(uint64_t base, uint64_t graph_tag, const struct change *change
 int payload_sections(uint32_t trigger, struct str head, const struct buf *sections,
                      struct buf *out, struct cairn_error *error);
 uint64_t graph_tag(const struct digest *graph);
+
+/* The tasks of a full record's graph, and more behind them. */
+struct grown {
+    uint32_t tasks;      /* all of them; 0: there are no more */
+    struct digest graph; /* with all of them */
+};
+/* As payload_delta, but `changes` may be none. */
+int payload_grown(uint64_t base, uint64_t graph_tag, const struct grown *grown,
+                  const struct change *changes, size_t n, struct buf *out,
+                  struct cairn_error *error);
+/* A full record that stands for one of the graph that has `tag`, and for what came after
+ * it: deltas that name that graph fit it. */
+int payload_full_for(const struct states *states, const struct digest *graph,
+                     uint64_t tag, struct buf *out, struct cairn_error *error);
 /* `states` is initialised here. CAIRN_EDAMAGED for anything out of shape or range. */
 int payload_parse_full(struct str payload, struct states *states, struct digest *graph,
                        struct cairn_error *error);
+/* *tag: of the graph that its deltas name. */
+int payload_parse_full_for(struct str payload, struct states *states,
+                           struct digest *graph, uint64_t *tag,
+                           struct cairn_error *error);
 
 struct delta {
     uint64_t base, graph_tag;
-    uint32_t n, last;   /* changes, at least 1; the highest task among them */
+    struct grown grown;
+    uint32_t n, last;   /* changes, at least 1 but where it has grown; the highest task
+                           among them */
     struct str changes; /* packed; owned by `image` */
     char *image;
 };
@@ -124,8 +146,7 @@ void sections_image_release(struct sections_image *image);
 /* Deltas are bound to the tasks and the graph of their full record: CAIRN_EDAMAGED. */
 int delta_fit_tasks(const struct delta *delta, uint32_t tasks,
                     struct cairn_error *error);
-int delta_fit_graph(const struct delta *delta, const struct digest *graph,
-                    struct cairn_error *error);
+int delta_fit_graph(const struct delta *delta, uint64_t tag, struct cairn_error *error);
 /* Each change in task order; `tasks` bounds the indexes. */
 int delta_each(const struct delta *delta, uint32_t tasks,
                int (*each)(void *, const struct change *), void *context,

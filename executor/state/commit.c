@@ -481,14 +481,19 @@ static int mark_commands(struct engine *e, struct cairn_error *error)
                                      turn->last_command, error);
 }
 
-/* A full record, since those that follow count the tasks by it. */
+/* With a record, so that those of the attempts that follow have numbers of its graph. */
 static int put_extended(struct engine *e, struct cairn_error *error)
 {
     if (!e->run.grown)
         return 0;
     int64_t began_ns = clock_thread_ns();
-    e->saving.stream.graph = e->run.row.graph;
-    int rc = owned_run_put_extended(e, error) ?: saving_put_full(e, error);
+    struct run_stream *stream = &e->saving.stream;
+    run_stream_extend(stream, &e->run.row.graph, e->run.row.tasks);
+    int rc = owned_run_put_extended(e, error);
+    if (!rc)
+        rc = stream->chain.base
+                 ? run_stream_delta(stream, NULL, 0, loop_utc_ns(e), NULL, error)
+                 : saving_put_full(e, error);
     e->run.took_ns += clock_thread_ns() - began_ns;
     return rc;
 }

@@ -38,7 +38,8 @@ static void full(struct str payload)
     struct digest graph;
     struct buf again = BUF_INIT;
     struct cairn_error error = {0};
-    int code = payload_parse_full(payload, &states, &graph, &error);
+    uint64_t tag;
+    int code = payload_parse_full_for(payload, &states, &graph, &tag, &error);
     if (code) {
         EXPLAINED(code, error);
         HOLDS(code == CAIRN_EDAMAGED);
@@ -46,7 +47,7 @@ static void full(struct str payload)
     }
     struct tally tally = states_tally(&states);
     HOLDS(tally.total == states.n && tally_done(&tally) <= tally.total);
-    HOLDS(payload_full(&states, &graph, &again, &error) == 0);
+    HOLDS(payload_full_for(&states, &graph, tag, &again, &error) == 0);
     HOLDS(str_equal(buf_view(&again), payload));
     buf_release(&again);
     states_release(&states);
@@ -70,13 +71,17 @@ static void delta(struct str payload)
         return;
     }
     HOLDS(delta_each(&delta, UINT32_MAX, keep, &changes, &error) == 0);
-    HOLDS(changes.size == delta.n * sizeof(struct change) && delta.n > 0);
-    HOLDS(payload_delta(delta.base, delta.graph_tag, (struct change *)changes.data,
-                        delta.n, &again, &error) == 0);
+    const struct change *all = (struct change *)changes.data;
+    HOLDS(changes.size == delta.n * sizeof *all && (delta.n || delta.grown.tasks));
+    HOLDS((delta.grown.tasks ? payload_grown(delta.base, delta.graph_tag, &delta.grown,
+                                             all, delta.n, &again, &error)
+                             : payload_delta(delta.base, delta.graph_tag, all, delta.n,
+                                             &again, &error)) == 0);
     HOLDS(str_equal(buf_view(&again), payload));
     /* In a graph that is too small for one of them. */
-    struct change last;
-    memcpy(&last, changes.data + changes.size - sizeof last, sizeof last);
+    struct change last = {0};
+    if (delta.n)
+        last = all[delta.n - 1];
     HOLDS(last.task == 0 ||
           delta_each(&delta, last.task, keep, &changes, &error) == CAIRN_EDAMAGED);
     buf_release(&changes);

@@ -125,10 +125,30 @@ uint64_t lab_delta(struct lab *lab)
                             .attempts = 1 + lab_below(lab, 3)};
         if (lab_below(lab, 3) == 0)
             changes[i].outputs.bytes[5] = (uint8_t)(1 + lab_below(lab, 255));
-        MUST(lab, states_apply(&lab->now, &changes[i], &lab->error));
     }
+    if (lab->now.n > LAB_TASKS) /* one of those that came later */
+        changes[n - 1].task = LAB_TASKS + lab_below(lab, lab->now.n - LAB_TASKS);
+    for (size_t i = 0; i < n; i++)
+        MUST(lab, states_apply(&lab->now, &changes[i], &lab->error));
     MUST(lab, store_begin(lab->store, -1, &lab->error));
     MUST(lab, run_stream_delta(&lab->stream, changes, n, 2000, &ref, &lab->error));
+    MUST(lab, store_commit(lab->store, &lab->error));
+    lab_note(lab, ref.seq, false);
+    return ref.seq;
+}
+
+uint64_t lab_grow(struct lab *lab)
+{
+    struct digest graph;
+    struct checkpoint_ref ref;
+    char text[40];
+    MUST(lab,
+         states_extend(&lab->now, lab->now.n + 1 + lab_below(lab, 3), &lab->error));
+    snprintf(text, sizeof text, "a graph of %u", lab->now.n);
+    MUST(lab, store_begin(lab->store, -1, &lab->error));
+    MUST(lab, store_put_object(lab->store, str_of(text), &graph, &lab->error));
+    run_stream_extend(&lab->stream, &graph, lab->now.n);
+    MUST(lab, run_stream_delta(&lab->stream, NULL, 0, 3000, &ref, &lab->error));
     MUST(lab, store_commit(lab->store, &lab->error));
     lab_note(lab, ref.seq, false);
     return ref.seq;
@@ -139,6 +159,8 @@ void lab_put(struct lab *lab, const char *kinds)
     for (; *kinds; kinds++) {
         if (*kinds == 'F')
             lab_full(lab);
+        else if (*kinds == 'G')
+            lab_grow(lab);
         else
             lab_delta(lab);
     }

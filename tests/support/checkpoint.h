@@ -53,7 +53,10 @@ void lab_note(struct lab *lab, uint64_t seq, bool full);
 uint64_t lab_full(struct lab *lab);
 /* One to three random changes. */
 uint64_t lab_delta(struct lab *lab);
-/* "FDDFDD": full and delta records. */
+/* A record that says only that there are one to three more tasks, with a graph of its
+ * own; the deltas after it change such, too. */
+uint64_t lab_grow(struct lab *lab);
+/* "FDDFDDGD": full and delta records, and such. */
 void lab_put(struct lab *lab, const char *kinds);
 bool lab_same(const struct states *a, const struct states *b);
 /* Rebuilds the i-th checkpoint; its code, and that it equals the model if it is 0. */

@@ -186,6 +186,69 @@ START_TEST(delta_round_trips)
 }
 END_TEST
 
+/* As a delta, with the graph that there is then; the changes may be none. */
+START_TEST(grown_round_trips)
+{
+    for (int i = 0; i < 300; i++) {
+        struct changes in = {.n = below(20)}, out = {.n = 0};
+        struct grown grown = {.graph = random_digest()};
+        struct buf payload = BUF_INIT, again = BUF_INIT;
+        struct delta delta;
+        uint32_t task = below(1000);
+        for (size_t k = 0; k < in.n; k++, task += 1 + below(3))
+            in.at[k] = random_change(task);
+        grown.tasks = (in.n ? in.at[in.n - 1].task : 0) + 1 + below(5);
+        ck_assert_int_eq(payload_grown(9, 77, &grown, in.at, in.n, &payload, NULL), 0);
+        ck_assert_int_eq(payload_parse_delta(buf_view(&payload), &delta, NULL), 0);
+        ck_assert_uint_eq(delta.base, 9);
+        ck_assert_uint_eq(delta.graph_tag, 77);
+        ck_assert_uint_eq(delta.n, in.n);
+        ck_assert_uint_eq(delta.grown.tasks, grown.tasks);
+        ck_assert(digest_equal(&delta.grown.graph, &grown.graph));
+        ck_assert_int_eq(delta_each(&delta, grown.tasks, collect, &out, NULL), 0);
+        ck_assert_uint_eq(out.n, in.n);
+        for (size_t k = 0; k < in.n; k++)
+            ck_assert(same_change(&in.at[k], &out.at[k]));
+        ck_assert_int_eq(delta_fit_tasks(&delta, grown.tasks, NULL), 0);
+        ck_assert_int_eq(delta_fit_tasks(&delta, grown.tasks + 1, NULL),
+                         CAIRN_EDAMAGED);
+        delta_release(&delta);
+        /* Cut short, or with a task that it does not have. */
+        for (size_t size = 0; size < payload.size; size++)
+            ck_assert_int_eq(
+                payload_parse_delta((struct str){payload.data, size}, &delta, NULL),
+                CAIRN_EDAMAGED);
+        if (in.n) {
+            grown.tasks = in.at[in.n - 1].task;
+            ck_assert(!grown.tasks ||
+                      !payload_grown(9, 77, &grown, in.at, in.n, &again, NULL));
+            ck_assert(!grown.tasks || payload_parse_delta(buf_view(&again), &delta,
+                                                          NULL) == CAIRN_EDAMAGED);
+        }
+        buf_release(&payload);
+        buf_release(&again);
+    }
+}
+END_TEST
+
+/* One that stands for a full record of another graph and what came after it. */
+START_TEST(full_for_round_trips)
+{
+    struct states in = random_states(30), out;
+    struct digest graph = random_digest(), read;
+    struct buf payload = BUF_INIT;
+    uint64_t tag = 0;
+    ck_assert_int_eq(payload_full_for(&in, &graph, 5, &payload, NULL), 0);
+    ck_assert_int_eq(
+        payload_parse_full_for(buf_view(&payload), &out, &read, &tag, NULL), 0);
+    ck_assert_uint_eq(tag, 5);
+    ck_assert(digest_equal(&graph, &read));
+    states_release(&in);
+    states_release(&out);
+    buf_release(&payload);
+}
+END_TEST
+
 START_TEST(wrong_changes_are_not_written)
 {
     struct buf out = BUF_INIT;
@@ -462,6 +525,8 @@ int main(void)
     tcase_add_test(tests, equal_tasks_are_one_run);
     tcase_add_test(tests, one_other_task);
     tcase_add_test(tests, delta_round_trips);
+    tcase_add_test(tests, grown_round_trips);
+    tcase_add_test(tests, full_for_round_trips);
     tcase_add_test(tests, wrong_changes_are_not_written);
     tcase_add_test(tests, truncated_and_extended);
     tcase_add_test(tests, head_of_the_image);

@@ -9,7 +9,7 @@ static void put_random(struct lab *lab, int n)
 {
     lab_full(lab);
     for (int i = 1; i < n; i++)
-        lab_put(lab, lab_below(lab, 6) ? "D" : "F");
+        lab_put(lab, lab_below(lab, 6) ? lab_below(lab, 6) ? "D" : "G" : "F");
 }
 
 /* ---- Writing and rebuilding ---- */
@@ -147,6 +147,41 @@ START_TEST(recover_undamaged)
     ck_assert_uint_eq(r.newest.seq, 7);
     ck_assert_int_eq(memcmp(&r.head, &lab->stream, sizeof r.head), 0);
     recovery_release(&r);
+    lab_close(lab);
+}
+END_TEST
+
+static void expect_recovered(struct lab *lab, const struct states *states, size_t bad)
+{
+    struct recovery r;
+    recover(lab, &r);
+    ck_assert(lab_same(&r.states, states));
+    ck_assert_uint_eq(r.n_damaged, bad);
+    ck_assert(r.gap == (bad > 0));
+    ck_assert(digest_equal(&r.graph, &lab->stream.graph));
+    ck_assert(bad || memcmp(&r.head, &lab->stream, sizeof r.head) == 0);
+    recovery_release(&r);
+}
+
+/* The records after it say themselves how many tasks there are: whichever is damaged,
+ * only what it held is lost. */
+START_TEST(recover_grown)
+{
+    struct lab *lab = lab_open(31);
+    lab_put(lab, "FDGDGD");
+    expect_recovered(lab, &lab->model[5], 0);
+    lab_damage(lab, 2);
+    expect_recovered(lab, &lab->model[5], 1);
+    lab_damage(lab, 4);
+    expect_recovered(lab, &lab->model[5], 2);
+    ck_assert_int_eq(lab_rebuild(lab, 5), CAIRN_EDAMAGED);
+    /* A full one of the longer graph, and what follows it. */
+    lab_put(lab, "FDGDGD");
+    expect_recovered(lab, &lab->model[11], 0);
+    lab_damage(lab, 6);
+    expect_recovered(lab, &lab->model[11], 3);
+    lab_damage(lab, 8);
+    expect_recovered(lab, &lab->model[11], 4);
     lab_close(lab);
 }
 END_TEST
@@ -587,6 +622,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, rebuild_refuses_damage);
     tcase_add_test(tests, rebuild_notices_a_missing_record);
     tcase_add_test(tests, recover_undamaged);
+    tcase_add_test(tests, recover_grown);
     tcase_add_test(tests, recover_newest_damaged);
     tcase_add_test(tests, recover_middle_damaged);
     tcase_add_test(tests, recover_full_damaged);

@@ -351,6 +351,89 @@ START_TEST(taken_in_place)
 }
 END_TEST
 
+/* One addition after the other, each when the one before it has run. */
+enum { TASKS = 100, SLOW = 12 };
+
+struct slow_adder {
+    int64_t before; /* the newest checkpoint when the first one is added */
+    bool done;
+};
+
+static bool wait_for(struct cairn_store *store, uint32_t completed)
+{
+    struct cairn_run_info info = {0};
+    struct cairn_error wrong = {0};
+    for (int tries = 0; tries < 6000; tries++) {
+        if (!cairn_run_get(store, 1, &info, &wrong) && info.completed >= completed)
+            return true;
+        usleep(10000);
+    }
+    return false;
+}
+
+static void *add_slowly(void *context)
+{
+    struct slow_adder *adder = context;
+    struct cairn_error wrong = {0};
+    struct cairn_store *store;
+    struct cairn_store_options options = {.path = ".cairn"};
+    if (cairn_store_open(&store, &options, &wrong))
+        return NULL;
+    bool good_so_far = wait_for(store, TASKS);
+    adder->before = sql("SELECT max(seq) FROM checkpoint");
+    for (uint32_t i = 0; i < SLOW && good_so_far; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "tasks: {t%u: {run: 'true'}}", i);
+        struct cairn_addition addition = {.text = text, .length = strlen(text)};
+        good_so_far = !cairn_add(store, 1, &addition, NULL, &wrong) &&
+                      wait_for(store, TASKS + i + 1);
+    }
+    adder->done =
+        good_so_far && !cairn_complete(store, 1, "hold", NULL, NULL, 0, &wrong);
+    if (!adder->done)
+        cairn_cancel(store, 1, NULL, &wrong);
+    cairn_store_close(store);
+    return NULL;
+}
+
+/* What an addition stores is what is new, however large the graph, and the results of
+ * its tasks, are: a full record now and then, and no definition but the first one. */
+START_TEST(stored_is_what_is_new)
+{
+    struct slow_adder adder = {0};
+    struct cairn_store *store = open_store();
+    struct cairn_run_options options = {.keep_all = true};
+    struct cairn_run_result result = {0};
+    struct cairn_workflow *w;
+    pthread_t thread;
+    char question[200];
+    put_file("w.yaml",
+             "name: w\ntasks: {g: {foreach: {n: {range: [1, 100]}}, run: 'echo "
+             "v=$n >>\"$CAIRN_OUTPUT\"'}, hold: {external: wait}}\n");
+    good(cairn_workflow_load(&w, "w.yaml", NULL, 0, &error));
+    ck_assert_int_eq(pthread_create(&thread, NULL, add_slowly, &adder), 0);
+    good(cairn_run(w, store, &options, &result, &error));
+    pthread_join(thread, NULL);
+    ck_assert(adder.done);
+    snprintf(question, sizeof question,
+             "SELECT count(*) FROM checkpoint WHERE seq > %lld AND kind = 1",
+             (long long)adder.before);
+    ck_assert_int_le(sql(question), 5);
+    ck_assert_int_eq(sql("SELECT count(*) FROM object WHERE codec = 3"), SLOW - 1);
+    ck_assert_int_eq(sql("SELECT count(*) FROM object WHERE codec = 3 AND "
+                         "length(data) > 1000"),
+                     0);
+    cairn_workflow_free(w);
+    good(cairn_workflow_load(&w, "w.yaml", NULL, 0, &error));
+    options = (struct cairn_run_options){.start = CAIRN_START_RESUME, .run = 1};
+    good(cairn_run(w, store, &options, &result, &error));
+    ck_assert(result.nothing_to_do);
+    ck_assert_int_eq(sql("SELECT gen FROM run"), 1);
+    cairn_workflow_free(w);
+    cairn_store_close(store);
+}
+END_TEST
+
 struct outcomes_of {
     struct buf text;
 };
@@ -416,6 +499,7 @@ int main(void)
     tcase_add_test(tests, all_are_read_once);
     tcase_add_test(tests, withdrawn_is_not_needed);
     tcase_add_test(tests, taken_in_place);
+    tcase_add_test(tests, stored_is_what_is_new);
     tcase_add_loop_test(tests, as_at_rest, 0, 10);
     suite_add_tcase(suite, tests);
     return help_run(suite);

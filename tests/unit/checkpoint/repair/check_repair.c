@@ -123,7 +123,9 @@ START_TEST(any_records)
         uint64_t next = 0;
         int damaged = 0;
         for (int i = 0; i < 24; i++)
-            lab_put(lab, i == 0 || lab_below(lab, 5) == 0 ? "F" : "D");
+            lab_put(lab, i == 0 || lab_below(lab, 5) == 0 ? "F"
+                         : lab_below(lab, 5)              ? "D"
+                                                          : "G");
         uint64_t branch = lab_below(lab, 2) ? fork_at(lab, 5) : 0;
         lab_put(lab, "DDF");
         for (int i = 0; i < lab->n; i++) {

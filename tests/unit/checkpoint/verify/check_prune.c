@@ -66,7 +66,7 @@ START_TEST(prune_random_streams)
         lab_full(lab);
         for (int round = 0; round < 3; round++) {
             for (int i = 0; i < 20; i++)
-                lab_put(lab, lab_below(lab, 5) ? "D" : "F");
+                lab_put(lab, lab_below(lab, 5) ? lab_below(lab, 5) ? "D" : "G" : "F");
             uint32_t keep = 1 + lab_below(lab, 15);
             struct cairn_prune_result dry = prune(lab, keep, true);
             struct cairn_prune_result real = prune(lab, keep, false);

@@ -209,7 +209,7 @@ static void do_something(struct lab *lab, bool forked[LAB_MAX])
         break;
     default:
         for (uint32_t n = lab_below(lab, 5); n > 0; n--)
-            lab_put(lab, lab_below(lab, 6) ? "D" : "F");
+            lab_put(lab, lab_below(lab, 6) ? lab_below(lab, 5) ? "D" : "G" : "F");
     }
 }
 
