@@ -298,6 +298,23 @@ static int show_create(struct place *place, const struct act_asked *asked)
     return rc;
 }
 
+static int show_prune(struct place *place, const struct act_asked *asked)
+{
+    struct cairn_session_info info;
+    int rc = get_session(place, asked, &info);
+    if (rc != 0)
+        return rc;
+    put_session_named(place, &info);
+    buf_format(
+        place->out,
+        "<p>What its <a href=\"/sessions/%" PRIu64
+        "/settings\">settings keep-...</a> do not keep is deleted, for good. "
+        "Checkpoints that were made by hand stay, and those where a branch begins "
+        "or ends.</p>",
+        info.session);
+    return 0;
+}
+
 /* ---- Checks ---- */
 
 static const struct lasting *find_lasting(const struct lastings *lastings,
@@ -590,6 +607,12 @@ static const struct action actions[] = {{.name = "resume",
                                          .on = ON_SESSION,
                                          .fields = {&field_about, &field_tags},
                                          .show = show_create},
+                                        {.name = "prune",
+                                         .command = "checkpoint prune",
+                                         .label = "Delete old checkpoints",
+                                         .on = ON_SESSION,
+                                         .looks = true,
+                                         .show = show_prune},
                                         {.name = "check",
                                          .command = "check run",
                                          .label = "Run check",

@@ -103,10 +103,12 @@ void frame_body(struct buf *out, const struct page_options *options, bool live)
     }
     buf_format(out, "<link rel=\"stylesheet\" href=\"%s\">", options->style);
     buf_format(out,
-               "<script src=\"%s\" defer></script></head><body><nav><a href=\"/\">cairn"
+               "<script src=\"%s\" defer></script></head><body><nav><a class=\"skip\" "
+               "href=\"#main\">to the content</a><a href=\"/\">cairn"
                "</a> <a href=\"/timeline\">timeline</a> <form action=\"/search\">"
                "<input type=\"search\" name=\"q\" id=\"find\" aria-label=\"search "
-               "everything\"> <button>Search</button></form></nav><main",
+               "everything\"> <button>Search</button></form></nav><main id=\"main\" "
+               "tabindex=\"-1\"",
                options->script);
     if (live)
         buf_format(out, " data-turn=\"%" PRIu64 "\"", options->turn);

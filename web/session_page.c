@@ -830,6 +830,8 @@ int size_page(struct place *place)
         buf_text(place->out, "<p>");
         put_command(place->out, place->options, "cairn session size %s", number);
         buf_text(place->out, "</p>");
+        put_act(place->out, place->options, "Delete old checkpoints",
+                &(struct act_asked){.act = "prune", .session = place->number});
         rc = put_all_sizes(place, number);
     }
     frame_end(place->out, place->options, wall_ns());

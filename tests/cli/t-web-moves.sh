@@ -196,6 +196,39 @@ post "key=$key&act=undo-restore&session=1&nonce=$nonce"
 is "$code" 409 'does not know its nonce'
 is "$(cairn checkpoint list --session 1 --json | wc -c)" "$before" 'nothing was done'
 
+# ---- Cleaning up ----
+run cairn session start crowded
+for n in 1 2 3 4 5; do
+    run cairn note add "note $n"
+    run cairn checkpoint create --trigger code-modified "number $n"
+done
+crowded=$(cairn session list --json | grep -o '"session":[0-9]*' | head -n 1 | tr -dc 0-9)
+run cairn session config keep-last 2
+run cairn session config keep-days off
+run cairn session config keep-hourly off
+page 200 "/sessions/$crowded/size" 'what takes room'
+has '<button>Delete old checkpoints...</button>'
+prune="key=$key&act=prune&session=$crowded"
+post "$prune"
+is "$code" 200 'the preview of a clean-up'
+ok 'is whole and inert' inert body "$served"
+has "<code>cairn checkpoint prune --dry-run --session $crowded</code>" 'by a dry run'
+has 'would delete 3 of 5 checkpoints, 2 stay, ' 'what it says'
+nonce=$(nonce)
+run cairn session config keep-last 3
+post "$prune&nonce=$nonce"
+is "$code" 409 'a setting was changed since'
+has 'would delete 2 of 5 checkpoints, 3 stay, '
+is "$(cairn checkpoint list --session "$crowded" --json | grep -o '"debug:[0-9]*' | sort -u | wc -l | tr -d ' ')" 5 'nothing was deleted'
+post "$prune&nonce=$(nonce)"
+is "$code" 200 'cleaned up'
+has 'deleted 2 of 5 checkpoints'
+is "$(cairn checkpoint list --session "$crowded" --json | grep -o '"debug:[0-9]*' | sort -u | wc -l | tr -d ' ')" 3 'three stay'
+run cairn events --maintenance
+says "web: cairn checkpoint prune --session $crowded" 'it was noted'
+refused 400 'no session' "key=$key&act=prune"
+run cairn session switch 1
+
 # ---- Settings ----
 page 200 /sessions/1/settings 'settings'
 ok 'are whole and inert' inert body "$served"

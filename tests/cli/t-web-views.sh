@@ -1,5 +1,6 @@
 # Every view of cairn web as people see it: nothing that axe-core finds, light and dark, nothing
-# wider than the window at 400 and 2,000 pixels, and a picture of each in build/web to be looked at.
+# wider than the window at 400, 1,600 and 2,000 pixels, and a picture of each in build/web to be
+# looked at; and all of it by the keyboard.
 . "$TESTS/cli/tap.sh"
 . "$TESTS/cli/page.sh"
 unset CAIRN_SESSION CAIRN_STORE
@@ -10,6 +11,7 @@ old=$(number 'first measurements') new=$(number 'warm the cache up')
 cat >views <<END
 home /
 run /runs/1
+run-found /runs/1?open=compile&find=test&zoom=70
 log /runs/1/log?task=test%5Barch%3Driscv64%5D
 task /runs/1/task?task=test%5Barch%3Driscv64%5D
 tasks /runs/1/tasks
@@ -54,12 +56,21 @@ while read -r name path; do
     [ ! -e "$axe" ] || set -- "$@" "+$axe"
     set -- "$@" '=2000x1200 dark' 'document.documentElement.scrollWidth <= innerWidth' ">$BUILD/web/$name-2000.png"
     [ ! -e "$axe" ] || set -- "$@" "+$axe color-contrast"
+    set -- "$@" '=400x900 dark' ">$BUILD/web/$name-400-dark.png" '=1600x1000 light' 'document.documentElement.scrollWidth <= innerWidth' \
+        ">$BUILD/web/$name-1600.png" '=1600x1000 dark' ">$BUILD/web/$name-1600-dark.png"
 done <views
 [ -e "$axe" ] || skip 'axe-core' 'npm could not get it'
 browse 'every view in a browser' "$@"
+# What Tab comes to is seen, within the window, is drawn with an outline, and follows on what was before it in the page.
+seen='(() => { const e = document.activeElement, box = e.getBoundingClientRect(), style = getComputedStyle(e); return e !== document.body && box.width > 0 && box.top >= -1 && box.bottom <= innerHeight + 1 && style.outlineStyle !== "none" && (!window.before || !!(window.before.compareDocumentPosition(e) & 4)) && (window.before = e, true); })()'
+set -- '=1180x900 light' '@/runs/1'
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do set -- "$@" '^Tab' "$seen"; done
+browse 'Tab goes through a run' "$@"
+browse 'past what stands on every page' '@/runs/1' '^Tab' 'document.activeElement.textContent === "to the content" && document.activeElement.getBoundingClientRect().top >= 0' \
+    '^Enter' 'location.hash === "#main"' '^Tab' 'document.querySelector("main").contains(document.activeElement)'
 browse 'by the keyboard alone' '@/sessions/1' '^j' 'document.activeElement.textContent === "h1"' '^j' 'document.activeElement.textContent === "h2"' \
     '^k' 'document.activeElement.textContent === "h1"' '^?' 'document.getElementById("keys").open' '^j' '^?' 'document.getElementById("keys").open === false' \
     '^Enter' 'location.search === "?id=h1"' '^/' 'document.activeElement.id === "find"' '^j' 'document.activeElement.value === "j"' \
-    '^Backspace' '^l' '^o' '^g' '^i' '^n' '^Enter' 'location.search === "?q=login"' '^j' 'document.activeElement.closest(".hits li") !== null'
+    '^Backspace' '^l' '^o' '^g' '^i' '^n' '^Enter' 'location.search === "?q=login" && document.readyState === "complete"' '^j' 'document.activeElement.closest(".hits li") !== null'
 stop
 done_testing
