@@ -10,6 +10,7 @@
 #include "runs/owner.h"
 #include "runs/stored.h"
 #include "storage/rows_command.h"
+#include "storage/rows_event.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
@@ -69,6 +70,36 @@ static void show_file(struct cairn_store *store, const struct run_row *row, char
     buf_release(&path);
 }
 
+struct beginnings {
+    bool any, undo;
+};
+
+/* An undo may have failed, or been cut off. */
+static int see_beginning(void *context, const struct event_row *row)
+{
+    /* as executor/state/engine.h numbers them */
+    enum { BY_UNDO = 2, PHASE_UNDO = 1 };
+    struct beginnings *found = context;
+    found->any |= row->kind == EVENT_BEGUN;
+    found->undo |= (row->kind == EVENT_BEGUN && row->argument == BY_UNDO) ||
+                   (row->kind == EVENT_PHASE && row->argument == PHASE_UNDO);
+    return found->undo;
+}
+
+/* Whether its record says all, without a look at its attempts. Of runs of format 1 there
+ * are no events. */
+static int find_settled(struct cairn_store *store, struct cairn_run_info *info,
+                        struct cairn_error *error)
+{
+    struct beginnings found = {0};
+    if (info->state != CAIRN_RUN_COMPLETED || info->live || info->damaged ||
+        info->total == 0 || info->completed != info->total)
+        return 0;
+    int rc = store_each_event(store, info->run, 0, see_beginning, &found, error);
+    info->settled = rc >= 0 && found.any && !found.undo;
+    return rc < 0 ? rc : 0;
+}
+
 static int fill_info(struct cairn_store *store, const struct run_row *row,
                      const struct recovery *recovery, struct cairn_run_info *info,
                      struct cairn_error *error)
@@ -105,7 +136,7 @@ static int fill_info(struct cairn_store *store, const struct run_row *row,
         return live;
     info->live = live;
     look_at_slots(store, info);
-    return 0;
+    return find_settled(store, info, error);
 }
 
 struct lister {

@@ -633,6 +633,10 @@ static int find_open_ends(struct cairn_store *store, struct cairn_run_info *run,
     *ends = (struct open_ends){.unknown = run->unknown};
     if (run->live)
         return 0;
+    if (run->settled)
+        return cairn_added_waiting(store, run->run, &ends->added, &error) == 0
+                   ? 0
+                   : report_error(&error);
     ends->unknown = 0;
     if (cairn_run_tasks(store, run->run, count_open_end, ends, &error) != 0 ||
         cairn_added_waiting(store, run->run, &ends->added, &error) != 0)

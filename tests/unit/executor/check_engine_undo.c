@@ -272,6 +272,23 @@ START_TEST(undo_of_named_tasks)
 }
 END_TEST
 
+/* All tasks are completed still, but an attempt to undo one has failed. */
+START_TEST(settled_until_an_undo)
+{
+    run_it("name: w\ntasks:\n  a: {run: ':', undo: 'exit 1'}\n");
+    ck_assert(run_info(store, 1).settled);
+    struct cairn_run_result r;
+    good(cairn_undo(store, 1, NULL, 0, NULL, &r, &error));
+    ck_assert_uint_eq(r.failed_undos, 1);
+    struct cairn_run_info info = run_info(store, 1);
+    ck_assert_int_eq(info.state, CAIRN_RUN_COMPLETED);
+    ck_assert_uint_eq(info.completed, 1);
+    ck_assert(!info.settled);
+    run_it("name: v\ntasks:\n  a: {run: 'exit 1'}\n");
+    ck_assert(!run_info(store, 2).settled);
+}
+END_TEST
+
 START_TEST(undo_afterwards_that_fails)
 {
     static const char text[] =
@@ -478,6 +495,7 @@ int main(void)
     tcase_add_test(tests, undo_as_it_was_stored);
     tcase_add_test(tests, undo_afterwards);
     tcase_add_test(tests, undo_of_named_tasks);
+    tcase_add_test(tests, settled_until_an_undo);
     tcase_add_test(tests, undo_afterwards_that_fails);
     tcase_add_test(tests, undo_beside_a_live_run);
     tcase_add_test(tests, undo_of_what_others_did);
