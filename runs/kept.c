@@ -354,8 +354,6 @@ static int open_stage(struct putting *p, uint64_t run, uint32_t task)
                : error_sys(p->error, errno, "opening %s", p->path.data);
 }
 
-enum { PUT_THREADS_MOST = 4 };
-
 static int write_all(struct putting *p, const struct digest *snapshot)
 {
     struct arena arena = ARENA_INIT;
@@ -367,7 +365,7 @@ static int write_all(struct putting *p, const struct digest *snapshot)
         return rc;
     rc = restore_open(&r, p->store, p->path.data, NULL, &head.root, NULL, p->error);
     r.scratch = r.direct = true;
-    r.threads = PUT_THREADS_MOST;
+    r.threads = RESTORE_THREADS_MOST;
     r.like = p->files->root.ptr;
     r.stop = p->stop;
     rc = rc ?: restore_prepare(&r, false) ?: restore_apply(&r);

@@ -874,6 +874,7 @@ static int prepare_once(struct files_taken *files, struct cairn_store *store,
         files->prepared = true;
         rc = open_restore(files, store, &head.root, error);
         files->restore.back = files->back;
+        files->restore.threads = RESTORE_THREADS_MOST;
         files->restore.told = files->told;
         files->restore.context = files->told_context;
     }

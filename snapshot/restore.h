@@ -24,6 +24,7 @@
 #include "snapshot/snapshot.h"
 
 #define RESTORE_STAGE "restore" /* in the directory of the store */
+enum { RESTORE_THREADS_MOST = 4 };
 
 /* What becomes of a change. */
 enum restore_choice {

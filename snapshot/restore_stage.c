@@ -90,6 +90,20 @@ static int copy_has_content(struct restore *restore, const struct tree_entry *en
     return rc < 0 ? rc : 0;
 }
 
+static bool cannot_clone(int sys)
+{
+    return sys == EOPNOTSUPP || sys == EXDEV || sys == ENOTTY || sys == ENOSYS;
+}
+
+/* Once: where the file system cannot, no file is looked for. */
+static void begin_cloning(struct restore *restore, int fd)
+{
+    restore->like_fd =
+        open(restore->like, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (restore->like_fd < 0 || (ioctl(fd, FICLONE, fd) != 0 && cannot_clone(errno)))
+        restore_forget_like(restore);
+}
+
 /* Where the file system can, the empty file `fd` becomes a clone of the file of that
  * path in restore->like, if that has the very content of the entry, which is compared.
  * *cloned: it is one; else it is empty still. */
@@ -100,16 +114,13 @@ static int clone_like(struct restore *restore, const struct tree_entry *entry,
     if (!restore->like || !entry->size)
         return 0;
     if (restore->like_fd < 0)
-        restore->like_fd =
-            open(restore->like, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (restore->like_fd < 0)
-        restore->like = NULL;
+        begin_cloning(restore, fd);
     int like = restore->like ? open_like(restore, path, entry->size) : -1;
     if (like < 0)
         return 0;
     int sys = ioctl(fd, FICLONE, like) == 0 ? 0 : errno;
     close(like);
-    if (sys == EOPNOTSUPP || sys == EXDEV || sys == ENOTTY || sys == ENOSYS)
+    if (cannot_clone(sys))
         restore_forget_like(restore); /* nor does it work for the others */
     if (sys)
         return 0;
@@ -133,7 +144,7 @@ struct large {
     unsigned busy;
 };
 
-enum { STAGERS_MOST = 4 };
+enum { STAGERS_MOST = RESTORE_THREADS_MOST };
 
 struct staging {
     pthread_mutex_t lock;
