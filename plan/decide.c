@@ -988,6 +988,23 @@ static void set_aside_others(struct judge *j, bool finally)
             set_aside(j, task);
 }
 
+/* Something that it needs keeps it from running, and each member that a list can give. */
+static bool is_out_in_any_list(const struct judge *j, uint32_t task)
+{
+    const struct graph *g = j->in->graph;
+    const struct task_def *def = graph_def(g, task);
+    bool out = false;
+    if (!(j->out->fate[task] & FATE_BAD) || def->when != WHEN_SUCCESS)
+        return false;
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1] && !out; e++) {
+        uint32_t need = g->needs[e];
+        out = fate_of_need(j, task, e) & (FATE_FAILED | FATE_BAD) &&
+              !(j->out->fate[need] & FATE_LISTED) &&
+              !task_def_takes_list(def, graph_def(g, need)->id);
+    }
+    return out;
+}
+
 /* What is decided again when a task has made its list: members that are there now, and
  * what needs them. Only said: nothing is reset for it. */
 static void mark_listed(struct judge *j)
@@ -1000,6 +1017,8 @@ static void mark_listed(struct judge *j)
         bool own =
             !barrier && !(out->fate[node] & FATE_DOOMED) && is_listed_again(j, node);
         bool listed = own;
+        if (!barrier && is_out_in_any_list(j, node))
+            continue;
         bool open = !barrier && out->fate[node] & FATE_UNSETTLED;
         for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1] && !listed;
              e++)

@@ -272,6 +272,24 @@ says 'run   each[v=…]  it fails, since its list is known' 'the same of a list 
 exits 0 cairn plan --all
 says 'each[v=…], which it needs, fails' 'and of what needs it'
 
+# ---- A list that is made again, of members that something else keeps from running ----
+cat >kept.yaml <<'END'
+name: kept
+tasks:
+  gate: {run: 'true'}
+  split: {outputs: [list], run: seq 3 >list}
+  each: {needs: gate, foreach: {v: {from: split, lines: list}}, run: "echo $v >>ran"}
+  after: {needs: each, run: echo after >>ran}
+END
+exits 0 cairn run kept.yaml
+: >ran
+sed -i "s/gate: {/gate: {if: \"'a' == 'b'\", /; s/seq 3/seq 4/" kept.yaml
+is "$(planned kept.yaml)" split 'only what makes the list runs'
+exits 0 cairn explain 'each[v=1]'
+says 'will not run' 'no member does, whatever the list will be'
+exits 0 cairn resume
+is "$(ran)" '' 'nor did any'
+
 # ---- Who was left out has made no list, not an empty one ----
 cat >out.yaml <<'END'
 name: out

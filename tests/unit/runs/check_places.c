@@ -117,7 +117,11 @@ END_TEST
 START_TEST(test_all_or_none)
 {
     struct places_wish both[] = {{STR("gpu"), 1, 1}, {STR("net"), 1, 1}};
+    const struct places_wish turned[] = {both[1], both[0]};
     ck_assert_int_eq(take_of(0, "net", 1, 1), 1);
+    ck_assert_int_eq(
+        places_take(&run[3], turned, 2, STR("turned"), &held[3], &other, &failure), 0);
+    places_withdraw(&run[3]);
     ck_assert_int_eq(
         places_take(&run[1], both, 2, STR("both"), &held[1], &other, &failure), 0);
     expect_entries(
