@@ -1029,6 +1029,23 @@ static void mark_listed(struct judge *j)
     }
 }
 
+/* What needs them is decided again, so they are. Services of services come first. */
+static void mark_listed_services(struct judge *j)
+{
+    const struct graph *g = j->in->graph;
+    struct decisions *out = j->out;
+    for (uint32_t i = g->n_nodes; i-- > 0 && g->n_services;) {
+        uint32_t node = g->order[i], first = NODE_NONE;
+        bool aside = false;
+        if (graph_is_barrier(g, node) || !task_def_is_service(graph_def(g, node)) ||
+            out->fate[node] & FATE_UNSETTLED ||
+            (out->reason[node] != CAIRN_REASON_DONE &&
+             out->reason[node] != CAIRN_REASON_SERVICE))
+            continue;
+        out->fate[node] |= fate_of_users(j, node, &first, &aside) & FATE_LISTED;
+    }
+}
+
 static bool has_finally(const struct definition *d)
 {
     uint32_t i = 0;
@@ -1072,8 +1089,10 @@ static int judge_all(struct judge *j)
     if (has_finally(g->definition))
         judge_nodes(j, true);
     set_aside_others(j, true);
-    if (definition_has_lists(g->definition))
+    if (definition_has_lists(g->definition)) {
         mark_listed(j);
+        mark_listed_services(j);
+    }
     count_fates(j);
     for (uint32_t task = 0; j->in->old && task < g->n_tasks; task++)
         known += j->in->old_task[task] != NODE_NONE;

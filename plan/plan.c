@@ -531,7 +531,9 @@ static const char *describe_need(const struct cairn_plan *plan, uint32_t task,
 static const char *describe_users(const struct cairn_plan *plan, uint32_t task,
                                   struct arena *arena)
 {
-    return plan->situation.decisions.fate[task] & (FATE_WILL | FATE_MAY)
+    uint16_t fate = plan->situation.decisions.fate[task];
+    return fate & FATE_LISTED ? "members of a list that is made again need it"
+           : fate & (FATE_WILL | FATE_MAY)
                ? about_cause(plan, task, "%s, which needs it, runs",
                              "something that needs it runs", arena)
                : "nothing that needs it runs";
@@ -664,6 +666,8 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
     const struct task_def *def = graph_def(&plan->workflow->graph, task);
     uint32_t cause = d->cause[task];
     uint16_t fate = cause == NODE_NONE ? 0 : d->fate[cause];
+    if (d->fate[task] & FATE_LISTED && task_def_is_service(def))
+        return "if something that needs it runs";
     if (d->fate[task] & FATE_LISTED && !task_def_is_unlisted(def))
         return task_def_made_key(def)
                    ? about_list(def, "depending on what %.*s makes", arena)

@@ -290,6 +290,24 @@ says 'will not run' 'no member does, whatever the list will be'
 exits 0 cairn resume
 is "$(ran)" '' 'nor did any'
 
+# ---- A service that only members of such a list need ----
+cat >serve.yaml <<'END'
+name: serve
+tasks:
+  db: {service: true, ready: 'true', run: sleep 60}
+  split: {outputs: [list], run: seq 3 >list}
+  each: {needs: db, foreach: {v: {from: split, lines: list}}, run: "echo $v >>ran"}
+END
+exits 0 cairn run serve.yaml
+sed -i 's/seq 3/seq 4/' serve.yaml
+: >ran
+exits 0 cairn plan
+says 'may   db         if something that needs it runs' 'it may run, as they may'
+exits 0 cairn resume
+is "$(ran)" '4 ' 'a new member did, with the service'
+exits 0 cairn plan
+ok 'and now neither does' sh -c '! grep -qw db out'
+
 # ---- Who was left out has made no list, not an empty one ----
 cat >out.yaml <<'END'
 name: out
