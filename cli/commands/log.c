@@ -1012,8 +1012,9 @@ static int list_failures(struct log *log)
         doc_count(&doc, "run", log->run.run);
         doc_array(&doc, "failed_tasks");
     }
-    if (cairn_run_tasks(log->store, log->run.run, each_task, &failures, &error) != 0 ||
-        failures.error.code != 0)
+    if (!log->run.settled &&
+        (cairn_run_tasks(log->store, log->run.run, each_task, &failures, &error) != 0 ||
+         failures.error.code != 0))
         return doc_close(failures.doc,
                          report_error(error.code != 0 ? &error : &failures.error));
     if (failures.doc)

@@ -513,7 +513,9 @@ static int print_document(struct cairn_store *store, const struct cairn_run_info
     doc_count(&doc, "run", run->run);
     doc_bool(&doc, "resume", resume);
     doc_array(&doc, "next");
-    int rc = cairn_next(store, run->run, claimed, add_step, &listing, &error);
+    int rc = run->settled
+                 ? 0
+                 : cairn_next(store, run->run, claimed, add_step, &listing, &error);
     return doc_close(&doc, report_code(rc, &error));
 }
 
@@ -549,7 +551,8 @@ static int print_text(struct settings *settings, struct cairn_store *store,
     int status = resume_needed(store, run, &resume);
     if (status != 0)
         return status;
-    if (cairn_next(store, run->run, true, print_step, &listing, &error) != 0) {
+    if (!run->settled &&
+        cairn_next(store, run->run, true, print_step, &listing, &error) != 0) {
         free(listing.only);
         return report_error(&error);
     }
