@@ -23,6 +23,8 @@ struct part_values {
 /* A graph while it is built. */
 struct building {
     struct graph *graph;
+    const struct graph *before; /* of the task_defs below `from`; NULL: `from` is 0 */
+    uint32_t from;
     struct parts parts;
     struct buf scratch;
     struct cairn_error *error;
@@ -94,15 +96,20 @@ static int cycle_report(const struct graph *graph, const uint32_t *waiting,
 /* The members of a group are sorted once for each set of keys that needs bind, so that
  * a part is found by its values in the time of a binary search. */
 
-/* CAIRN_ENOMEM. Without partial needs nothing is made. */
-static int parts_open(struct parts *parts, const struct definition *d)
+static bool any_is_partial(const struct definition *d, uint32_t from)
 {
     bool any = false;
-    *parts = (struct parts){.definition = d};
-    for (uint32_t i = 0; i < d->n_defs && !any; i++)
+    for (uint32_t i = from; i < d->n_defs && !any; i++)
         for (uint32_t j = 0; j < d->defs[i].n_needs && !any; j++)
             any = need_is_partial(&d->defs[i].needs[j]);
-    if (!any)
+    return any;
+}
+
+/* CAIRN_ENOMEM. Without partial needs nothing is made. */
+static int parts_open(struct parts *parts, const struct definition *d, uint32_t from)
+{
+    *parts = (struct parts){.definition = d};
+    if (!any_is_partial(d, from))
         return 0;
     parts->first = malloc(d->n_defs * sizeof *parts->first);
     for (uint32_t i = 0; parts->first && i < d->n_defs; i++)
@@ -317,7 +324,7 @@ static int building_number_parts(struct building *b)
     struct graph *graph = b->graph;
     const struct definition *d = graph->definition;
     uint32_t part;
-    if (parts_open(&b->parts, d))
+    if (parts_open(&b->parts, d, b->from))
         return error_nomem(b->error);
     for (uint32_t i = 0; i < d->n_defs && b->parts.first; i++)
         for (uint32_t j = 0; j < d->defs[i].n_needs; j++)
@@ -490,6 +497,7 @@ void graph_release(struct graph *graph)
     free(graph->order);
     free(graph->height);
     arena_release(&graph->arena);
+    arena_release(&graph->names);
     *graph = (struct graph){0};
 }
 
@@ -498,19 +506,35 @@ static bool is_group(const struct task_def *def)
     return def->n_foreach > 0;
 }
 
+/* How many barriers there were, and by how much their numbers grow. */
+static uint32_t barriers_before(const struct building *b)
+{
+    return b->before ? b->before->n_nodes - b->before->n_tasks : 0;
+}
+
+static uint32_t node_now(const struct building *b, uint32_t node)
+{
+    assert(b->before);
+    return node < b->before->n_tasks || node == NODE_NONE
+               ? node
+               : node - b->before->n_tasks + b->graph->n_tasks;
+}
+
 /* Numbers tasks and barriers of whole groups. */
 static int number_nodes(struct building *b)
 {
     struct graph *graph = b->graph;
     struct cairn_error *error = b->error;
     const struct definition *d = graph->definition;
-    uint64_t tasks = 0;
-    uint32_t barriers = 0;
+    uint64_t tasks = b->before ? b->before->n_tasks : 0;
+    uint32_t barriers = barriers_before(b);
     graph->first = arena_take(&graph->arena, (size_t)d->n_defs + 1, sizeof(uint32_t));
     graph->barrier = arena_take(&graph->arena, d->n_defs, sizeof(uint32_t));
     if (graph->arena.failed)
         return error_nomem(error);
-    for (uint32_t i = 0; i < d->n_defs; i++) {
+    if (b->before)
+        memcpy(graph->first, b->before->first, b->from * sizeof *graph->first);
+    for (uint32_t i = b->from; i < d->n_defs; i++) {
         graph->first[i] = (uint32_t)tasks;
         graph->barrier[i] = NODE_NONE;
         tasks += d->defs[i].members;
@@ -522,7 +546,9 @@ static int number_nodes(struct building *b)
         return error_set(error, CAIRN_EWORKFLOW,
                          "workflow `%.*s` has no tasks; add one under `tasks:`",
                          (int)d->name.len, d->name.ptr);
-    for (uint32_t i = 0; i < d->n_defs; i++)
+    for (uint32_t i = 0; i < b->from; i++)
+        graph->barrier[i] = node_now(b, b->before->barrier[i]);
+    for (uint32_t i = b->from; i < d->n_defs; i++)
         for (uint32_t j = 0; j < d->defs[i].n_needs; j++) {
             const struct need *need = &d->defs[i].needs[j];
             if (!need->bindings && is_group(&d->defs[need->target]) &&
@@ -558,8 +584,33 @@ static void name_parts(struct building *b, struct buf *id)
         buf_clear(id);
         part_id(&b->parts, i, id);
         graph->def_of[node] = part_target(&b->parts, i);
-        graph->id[node] = arena_text(&graph->arena, buf_view(id));
+        graph->id[node] = arena_text(&graph->names, buf_view(id));
     }
+}
+
+/* The barrier of a whole group, unless it has its name already. */
+static void name_barrier(struct graph *graph, uint32_t def)
+{
+    uint32_t node = graph->barrier[def];
+    if (node == NODE_NONE || graph->id[node])
+        return;
+    graph->def_of[node] = def;
+    graph->id[node] = arena_text(&graph->names, graph->definition->defs[def].id);
+}
+
+static void keep_names(struct building *b)
+{
+    struct graph *graph = b->graph;
+    const struct graph *before = b->before;
+    uint32_t tasks = before->n_tasks, barriers = barriers_before(b);
+    memcpy(graph->def_of, before->def_of, tasks * sizeof *graph->def_of);
+    memcpy(graph->id, before->id, tasks * sizeof *graph->id);
+    if (!barriers)
+        return;
+    memcpy(graph->def_of + graph->n_tasks, before->def_of + tasks,
+           barriers * sizeof *graph->def_of);
+    memcpy(graph->id + graph->n_tasks, before->id + tasks,
+           barriers * sizeof *graph->id);
 }
 
 static int name_nodes(struct building *b)
@@ -572,9 +623,11 @@ static int name_nodes(struct building *b)
     int rc = 0;
     graph->def_of = arena_take(&graph->arena, graph->n_nodes, sizeof(uint32_t));
     graph->id = arena_take(&graph->arena, graph->n_nodes, sizeof(char *));
-    for (uint32_t i = 0; i < d->n_defs && !graph->arena.failed && !rc; i++) {
+    if (b->before && !graph->arena.failed)
+        keep_names(b);
+    for (uint32_t i = b->from; i < d->n_defs && !graph->arena.failed && !rc; i++) {
         const struct task_def *def = &d->defs[i];
-        for (uint32_t m = 0; m < def->members && !graph->arena.failed; m++) {
+        for (uint32_t m = 0; m < def->members && !graph->names.failed; m++) {
             next_id(def, m, &prefix, &id);
             if (id.failed) {
                 rc = error_nomem(error);
@@ -586,16 +639,15 @@ static int name_nodes(struct building *b)
                 break;
             }
             graph->def_of[graph->first[i] + m] = i;
-            graph->id[graph->first[i] + m] = arena_text(&graph->arena, buf_view(&id));
+            graph->id[graph->first[i] + m] = arena_text(&graph->names, buf_view(&id));
         }
-        if (graph->barrier[i] != NODE_NONE && !graph->arena.failed) {
-            graph->def_of[graph->barrier[i]] = i;
-            graph->id[graph->barrier[i]] = arena_text(&graph->arena, def->id);
-        }
+        name_barrier(graph, i);
+        for (uint32_t j = 0; j < def->n_needs; j++)
+            name_barrier(graph, def->needs[j].target);
     }
     if (!rc)
         name_parts(b, &id);
-    if (!rc && (graph->arena.failed || id.failed))
+    if (!rc && (graph->arena.failed || graph->names.failed || id.failed))
         rc = error_nomem(error);
     buf_release(&id);
     return rc;
@@ -615,12 +667,18 @@ static int count_edges(struct building *b)
 {
     struct graph *graph = b->graph;
     struct cairn_error *error = b->error;
+    uint32_t first = b->before ? b->before->n_tasks : 0;
     uint64_t edges = 0;
     graph->need_start = calloc((size_t)graph->n_nodes + 1, sizeof(uint32_t));
     graph->dependent_start = calloc((size_t)graph->n_nodes + 2, sizeof(uint32_t));
     if (!graph->need_start || !graph->dependent_start)
         return error_nomem(error);
-    for (uint32_t node = 0; node < graph->n_nodes; node++) {
+    if (b->before) {
+        memcpy(graph->need_start, b->before->need_start,
+               first * sizeof *graph->need_start);
+        edges = b->before->need_start[first];
+    }
+    for (uint32_t node = first; node < graph->n_nodes; node++) {
         graph->need_start[node] = (uint32_t)edges;
         edges += count_needs(b, node);
         if (edges > LIMIT_EDGES)
@@ -648,8 +706,11 @@ static void fill_barrier(const struct building *b, uint32_t node, uint32_t *need
 static int fill_needs(struct building *b)
 {
     struct graph *graph = b->graph;
+    uint32_t first = b->before ? b->before->n_tasks : 0;
     int rc = 0;
-    for (uint32_t node = 0; node < graph->n_nodes && !rc; node++) {
+    for (uint32_t e = 0; e < graph->need_start[first]; e++)
+        graph->needs[e] = node_now(b, b->before->needs[e]);
+    for (uint32_t node = first; node < graph->n_nodes && !rc; node++) {
         const struct task_def *def = graph_def(graph, node);
         uint32_t *needs = graph->needs + graph->need_start[node];
         if (graph_is_barrier(graph, node))
@@ -662,16 +723,17 @@ static int fill_needs(struct building *b)
 }
 
 /* Room for the bits, where a need has one. */
-static int find_soft_needs(struct graph *graph, struct cairn_error *error)
+static int find_soft_needs(struct building *b)
 {
+    struct graph *graph = b->graph;
     const struct definition *d = graph->definition;
-    bool any = false;
-    for (uint32_t i = 0; i < d->n_defs; i++)
+    bool any = b->before && b->before->soft;
+    for (uint32_t i = b->from; i < d->n_defs; i++)
         for (uint32_t j = 0; j < d->defs[i].n_needs && !any; j++)
             any = d->defs[i].needs[j].soft;
     if (any)
         graph->soft = malloc(graph->n_edges ? graph->n_edges : 1);
-    return any && !graph->soft ? error_nomem(error) : 0;
+    return any && !graph->soft ? error_nomem(b->error) : 0;
 }
 
 /* Dependents are needs turned round: a counting sort. dependent_start is used one place
@@ -751,39 +813,78 @@ int graph_weigh(struct graph *graph, const uint32_t *duration_ms,
     return 0;
 }
 
+static int build(struct building *b)
+{
+    struct graph *graph = b->graph;
+    if (graph->n_services > LIMIT_SERVICES)
+        return error_set(b->error, CAIRN_ELIMIT, "more than %d services",
+                         LIMIT_SERVICES);
+    int rc = number_nodes(b)
+             ?: building_number_parts(b)
+             ?: name_nodes(b)
+             ?: count_edges(b)
+             ?: fill_needs(b)
+             ?: find_soft_needs(b);
+    parts_release(&b->parts);
+    buf_release(&b->scratch);
+    if (!rc) {
+        fill_users(graph);
+        rc = sort_nodes(graph, b->error) ?: graph_weigh(graph, NULL, b->error);
+    }
+#ifdef CAIRN_DEBUG
+    assert(rc || graph_consistent(graph));
+#endif
+    return rc;
+}
+
 int graph_build(struct graph *graph, const struct definition *definition,
                 struct cairn_error *error)
 {
     struct graph g = {.definition = definition,
-                      .n_services = definition_services(definition),
-                      .arena = ARENA_INIT};
+                      .n_services = definition_services(definition)};
     struct building b = {.graph = &g, .scratch = BUF_INIT, .error = error};
-    if (g.n_services > LIMIT_SERVICES)
-        return error_set(error, CAIRN_ELIMIT, "more than %d services", LIMIT_SERVICES);
-    int rc = number_nodes(&b)
-             ?: building_number_parts(&b)
-             ?: name_nodes(&b)
-             ?: count_edges(&b)
-             ?: fill_needs(&b);
-    parts_release(&b.parts);
-    buf_release(&b.scratch);
-    if (!rc)
-        rc = find_soft_needs(&g, error);
-    if (!rc) {
-        fill_users(&g);
-        rc = sort_nodes(&g, error);
-    }
-    if (!rc)
-        rc = graph_weigh(&g, NULL, error);
-    if (rc) {
+    int rc = build(&b);
+    if (rc)
         graph_release(&g);
+    else
+        *graph = g;
+    return rc;
+}
+
+static int build_anew(struct graph *graph, struct cairn_error *error)
+{
+    struct graph g;
+    int rc = graph_build(&g, graph->definition, error);
+    if (rc)
         return rc;
-    }
-#ifdef CAIRN_DEBUG
-    assert(graph_consistent(&g));
-#endif
+    graph_release(graph);
     *graph = g;
     return 0;
+}
+
+int graph_extend(struct graph *graph, uint32_t from, struct cairn_error *error)
+{
+    const struct definition *d = graph->definition;
+    struct graph before = *graph;
+    struct graph g = {
+        .definition = d, .n_services = before.n_services, .names = before.names};
+    struct building b = {.graph = &g,
+                         .before = &before,
+                         .from = from,
+                         .scratch = BUF_INIT,
+                         .error = error};
+    if (graph->n_parts || any_is_partial(d, from))
+        return build_anew(graph, error);
+    for (uint32_t i = from; i < d->n_defs; i++)
+        g.n_services += task_def_is_service(&d->defs[i]) ? d->defs[i].members : 0;
+    int rc = build(&b);
+    struct graph *gone = rc ? &g : &before;
+    graph->names = g.names;
+    gone->names = ARENA_INIT;
+    graph_release(gone);
+    if (!rc)
+        *graph = g;
+    return rc;
 }
 
 bool graph_any_dependent(const struct graph *g, uint32_t node,

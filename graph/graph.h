@@ -30,13 +30,17 @@ struct graph {
                       node ends; NULL: of none */
     uint32_t *order;  /* [n_nodes] topological, stable */
     uint32_t *height; /* [n_nodes] longest way to an end, in tasks: the critical path */
-    struct arena arena;
+    struct arena arena, names; /* names: of the ids */
 };
 
 /* CAIRN_EWORKFLOW for no tasks, a need without such a member, or a cycle
  * (named whole); CAIRN_ELIMIT. */
 int graph_build(struct graph *graph, const struct definition *definition,
                 struct cairn_error *error);
+/* The same of its definition, which has more task_defs now, from index `from` on: the
+ * ids of what was there stay where they are. The former ones are not looked at again,
+ * where no need leads to a part of a group. After an error the graph is as it was. */
+int graph_extend(struct graph *graph, uint32_t from, struct cairn_error *error);
 void graph_release(struct graph *graph);
 /* True if the numbers, the rows and the order are as described above (graph.c).
  */

@@ -415,8 +415,14 @@ int workflow_parse_with(const struct cairn_workflow *w, struct addition *additio
 int workflow_append(struct cairn_workflow *w, const struct definition *from,
                     uint32_t first, struct cairn_error *error)
 {
-    int rc = definition_append(&w->definition, from, first, error);
-    return rc ? rc : workflow_rebuild(w, error);
+    uint32_t before = w->definition.n_defs;
+    int rc = definition_append(&w->definition, from, first, error)
+                 ?: graph_extend(&w->graph, before, error);
+    if (!rc) {
+        w->digested = false;
+        forget_commands(w->commands);
+    }
+    return rc;
 }
 
 int workflow_rebuild(struct cairn_workflow *w, struct cairn_error *error)

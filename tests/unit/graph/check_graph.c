@@ -398,6 +398,90 @@ START_TEST(test_random_graphs)
 }
 END_TEST
 
+#define SAME(a, b, rows, n) \
+    ck_assert_int_eq(memcmp((a)->rows, (b)->rows, (n) * sizeof *(a)->rows), 0)
+
+static void check_same(const struct graph *a, const struct graph *b)
+{
+    ck_assert_uint_eq(a->n_tasks, b->n_tasks);
+    ck_assert_uint_eq(a->n_nodes, b->n_nodes);
+    ck_assert_uint_eq(a->n_edges, b->n_edges);
+    ck_assert_uint_eq(a->n_parts, b->n_parts);
+    ck_assert_uint_eq(a->n_services, b->n_services);
+    ck_assert(!a->soft == !b->soft);
+    SAME(a, b, first, a->definition->n_defs + 1);
+    SAME(a, b, barrier, a->definition->n_defs);
+    SAME(a, b, def_of, a->n_nodes);
+    SAME(a, b, need_start, a->n_nodes + 1);
+    SAME(a, b, needs, a->n_edges);
+    SAME(a, b, dependent_start, a->n_nodes + 1);
+    SAME(a, b, dependents, a->n_edges);
+    SAME(a, b, order, a->n_nodes);
+    SAME(a, b, height, a->n_nodes);
+    if (a->soft)
+        SAME(a, b, soft, a->n_edges);
+    for (uint32_t i = 0; i < a->n_nodes; i++)
+        ck_assert_str_eq(a->id[i], b->id[i]);
+}
+
+/* Made longer in steps, a graph is the very one that is built of all. */
+START_TEST(test_extended)
+{
+    uint64_t seed = 20260103;
+    for (int i = 0; i < 400; i++) {
+        struct graph longer;
+        random_definition(&definition, &seed);
+        uint32_t n = definition.n_defs;
+        for (uint32_t k = 0; k < n && i % 3 == 0; k++)
+            for (uint32_t j = 0; j < definition.defs[k].n_needs; j++)
+                definition.defs[k].needs[j].soft = help_below(&seed, 4) == 0;
+        ck_assert_int_eq(graph_build(&graph, &definition, &failure), 0);
+        definition.n_defs = 1 + help_below(&seed, n);
+        ck_assert_int_eq(graph_build(&longer, &definition, &failure), 0);
+        while (definition.n_defs < n) {
+            uint32_t from = definition.n_defs;
+            definition.n_defs += 1 + help_below(&seed, n - from);
+            if (help_below(&seed, 4) == 0) { /* one that is refused first */
+                struct task_def *last = &definition.defs[definition.n_defs - 1];
+                struct task_def was = *last;
+                struct need wrong = {.target = definition.n_defs - 1};
+                last->needs = &wrong;
+                last->n_needs = 1;
+                ck_assert_int_eq(graph_extend(&longer, from, &failure),
+                                 CAIRN_EWORKFLOW);
+                *last = was;
+            }
+            ck_assert_int_eq(graph_extend(&longer, from, &failure), 0);
+            ck_assert(graph_consistent(&longer));
+        }
+        check_same(&graph, &longer);
+        graph_release(&longer);
+        release();
+    }
+}
+END_TEST
+
+/* Also where a need leads to a part of a group. */
+START_TEST(test_extended_by_parts)
+{
+    struct graph longer;
+    build("group a=1,2 b=x,y\n"
+          "first : group\n"
+          "some : group[a=1]\n"
+          "last : some group[a=2]\n");
+    uint32_t n = definition.n_defs;
+    definition.n_defs = 1;
+    ck_assert_int_eq(graph_build(&longer, &definition, &failure), 0);
+    while (definition.n_defs < n) {
+        definition.n_defs++;
+        ck_assert_int_eq(graph_extend(&longer, definition.n_defs - 1, &failure), 0);
+    }
+    check_same(&graph, &longer);
+    graph_release(&longer);
+    release();
+}
+END_TEST
+
 START_TEST(test_weights_saturate)
 {
     uint32_t duration[] = {UINT32_MAX, UINT32_MAX, 1};
@@ -553,6 +637,8 @@ int main(void)
     tcase_add_test(c, test_nothing);
     tcase_add_test(c, test_empty_group);
     tcase_add_test(c, test_random_graphs);
+    tcase_add_test(c, test_extended);
+    tcase_add_test(c, test_extended_by_parts);
     tcase_add_test(c, test_weights_saturate);
     tcase_add_test(c, test_cycles);
     tcase_add_test(c, test_long_cycle);
