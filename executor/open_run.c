@@ -361,6 +361,101 @@ static void rescue_output(struct engine *e, struct ending *ending,
     }
 }
 
+static int collect_interrupted(void *context, const struct attempt_row *row)
+{
+    struct open_attempts *open = context;
+    if (is_kept(open->e, row) || is_untaken(open->e, row))
+        return 0;
+    struct ending *list =
+        array_room(open->closed, open->n, &open->capacity, sizeof *list);
+    if (!list)
+        return error_nomem(open->error);
+    open->closed = list;
+    list[open->n] = (struct ending){.row = *row};
+    list[open->n].row.text = (struct str){NULL, 0};
+    open->n++;
+    return 0;
+}
+
+static bool wrote_much(const struct engine *e, const struct ending *ending,
+                       const struct slot_map *map)
+{
+    char path[4096];
+    struct stat st;
+    for (uint32_t s = 0; s < map->slots->n; s++)
+        for (int i = 0; i < 2; i++) {
+            if (!slot_has(&map->slots->slot[s], ending->row.gen, ending->row.task,
+                          ending->row.number))
+                continue;
+            capture_slot_path(path, sizeof path, map->slots, s, e->run.live_dir, i);
+            if (lstat(path, &st) == 0 && st.st_size > LONG_OUTPUT_BYTES)
+                return true;
+        }
+    return false;
+}
+
+/* Before the transaction of the beginning, which would keep others from writing for as
+ * long as it takes to store what was written. Best effort: that transaction does the
+ * rest. */
+static void rescue_long_output(struct engine *e)
+{
+    struct slot_map map;
+    struct open_attempts o = {.e = e};
+    if (!e->run.situation.recorded.recovered || e->request.mode == MODE_SETTLE ||
+        slots_open(&map, e->run.live_dir, e->run.row.run, NULL) != 0)
+        return;
+    (void)store_each_run_attempt(e->request.store, e->run.row.run,
+                                 e->run.situation.recorded.row.gen, true,
+                                 collect_interrupted, &o, NULL);
+    for (uint32_t i = 0; i < o.n; i++) {
+        struct ending *ending = &o.closed[i];
+        if (!wrote_much(e, ending, &map))
+            continue;
+        rescue_output(e, ending, &map);
+        saving_put_long_output(e, ending);
+        for (int k = 0; k < 2; k++)
+            if (!digest_is_none(&ending->stored[k]))
+                buf_release(&ending->captured[k].content);
+        o.closed[e->run.n_rescued++] = *ending;
+    }
+    slots_close(&map, false);
+    e->run.rescued = o.closed;
+}
+
+static void forget_rescued(struct engine *e)
+{
+    for (uint32_t i = 0; i < e->run.n_rescued; i++)
+        ending_release(&e->run.rescued[i]);
+    free(e->run.rescued);
+    e->run.rescued = NULL;
+    e->run.n_rescued = 0;
+    saving_let_go_of_content(e);
+}
+
+/* Whether its output was rescued already. */
+static bool take_rescued(struct engine *e, struct ending *ending)
+{
+    enum { LISTS = ATTEMPT_OUT_LIST | ATTEMPT_ERR_LIST };
+    for (uint32_t i = 0; i < e->run.n_rescued; i++) {
+        struct ending *from = &e->run.rescued[i];
+        if (from->row.gen != ending->row.gen || from->row.task != ending->row.task ||
+            from->row.number != ending->row.number)
+            continue;
+        memcpy(ending->captured, from->captured, sizeof ending->captured);
+        memcpy(ending->stored, from->stored, sizeof ending->stored);
+        ending->times = from->times;
+        ending->row.started_ns = from->row.started_ns;
+        ending->row.flags |= from->row.flags & LISTS;
+        ending->row.out_bytes = from->row.out_bytes;
+        ending->row.err_bytes = from->row.err_bytes;
+        ending->row.out_head = from->row.out_head;
+        ending->row.err_head = from->row.err_head;
+        *from = (struct ending){.row.gen = from->row.gen, .row.task = UINT32_MAX};
+        return true;
+    }
+    return false;
+}
+
 static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error *error)
 {
     struct slot_map map;
@@ -370,7 +465,8 @@ static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error
                                     collect_open, &o, error);
     if (!rc && o.n && slots_open(&map, e->run.live_dir, e->run.row.run, NULL) == 0) {
         for (uint32_t i = 0; i < o.n; i++)
-            if (!o.closed[i].kept && o.closed[i].row.flags & ATTEMPT_INTERRUPTED)
+            if (!o.closed[i].kept && o.closed[i].row.flags & ATTEMPT_INTERRUPTED &&
+                !take_rescued(e, &o.closed[i]))
                 rescue_output(e, &o.closed[i], &map);
         slots_close(&map, false);
     }
@@ -529,8 +625,10 @@ static int put_beginning(struct engine *e, struct cairn_error *error)
 static int engine_commit_begin(struct engine *e, struct skip_list *early,
                                struct cairn_error *error)
 {
+    rescue_long_output(e);
     int rc =
         log_beginning(e, early, error) ?: engine_transact(e, -1, put_beginning, error);
+    forget_rescued(e);
     audit_forget(e);
     return rc;
 }

@@ -437,7 +437,7 @@ void saving_hold_content(struct engine *e, bool *locked)
     *locked = false;
 }
 
-static void let_go_of_content(struct engine *e)
+void saving_let_go_of_content(struct engine *e)
 {
     if (e->saving.holds_content)
         store_gc_unlock(e->request.store);
@@ -446,7 +446,7 @@ static void let_go_of_content(struct engine *e)
 
 void saving_release(struct engine *e)
 {
-    let_go_of_content(e);
+    saving_let_go_of_content(e);
     sha256_free(e->saving.sha);
 }
 
@@ -530,7 +530,7 @@ static void finish_turn(struct engine *e)
     turn_act(e, true);
     turn_forget(e);
     owned_run_note_extended(e);
-    let_go_of_content(e);
+    saving_let_go_of_content(e);
     jobs_set_unsaved(e, 0);
 }
 
@@ -655,16 +655,15 @@ int put_left_by_gone(struct engine *e, const struct attempt_row *row,
     return rc == CAIRN_EWORKFLOW ? 0 : rc;
 }
 
-/* Others can write in between. What cannot be stored so is stored by the transaction;
- * nor is it where the disk may become full, since what was put would not be taken back,
- * and the outcome needs room. */
+/* Not where the disk may become full, since what was put would not be taken back, and the
+ * outcome needs room. */
 static void put_long_output(struct engine *e, struct ending *ending, int stream)
 {
-    enum { LONG_BYTES = 16 << 20, ROOM_BYTES = 64 << 20 };
+    enum { ROOM_BYTES = 64 << 20 };
     struct str content = buf_view(&ending->captured[stream].content);
     struct digest list;
     bool holds;
-    if (content.len <= LONG_BYTES || !digest_is_none(&ending->stored[stream]) ||
+    if (content.len <= LONG_OUTPUT_BYTES || !digest_is_none(&ending->stored[stream]) ||
         !disk_has_room(cairn_store_path(e->request.store),
                        2 * (uint64_t)content.len + ROOM_BYTES))
         return;
@@ -676,11 +675,10 @@ static void put_long_output(struct engine *e, struct ending *ending, int stream)
     ending->row.flags |= list_flag(stream);
 }
 
-static void put_long_outputs(struct engine *e)
+void saving_put_long_output(struct engine *e, struct ending *ending)
 {
-    for (uint32_t i = 0; i < e->turn.n_endings; i++)
-        for (int stream = 0; stream < 2; stream++)
-            put_long_output(e, &e->turn.endings[i], stream);
+    for (int stream = 0; stream < 2; stream++)
+        put_long_output(e, ending, stream);
 }
 
 int engine_transact(struct engine *e, int wait_ms,
@@ -689,8 +687,8 @@ int engine_transact(struct engine *e, int wait_ms,
 {
     struct run_stream before = e->saving.stream;
     int rc = look_at_all_left(e, error);
-    if (!rc)
-        put_long_outputs(e);
+    for (uint32_t i = 0; i < e->turn.n_endings && !rc; i++)
+        saving_put_long_output(e, &e->turn.endings[i]);
     rc = rc ?: store_begin(e->request.store, wait_ms, error);
     if (rc)
         return rc;

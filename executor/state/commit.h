@@ -32,6 +32,13 @@ void saving_release(struct engine *e);
 /* Takes over the lock of what was just put into the pool, if *locked: nobody collects it
  * until the turn is committed. */
 void saving_hold_content(struct engine *e, bool *locked);
+/* Ends that, outside of turns. */
+void saving_let_go_of_content(struct engine *e);
+/* What is longer than this is stored before the transaction that refers to it, in short
+ * ones, in which others can write in between. What cannot be stored so is stored by that
+ * transaction. */
+enum { LONG_OUTPUT_BYTES = 16 << 20 };
+void saving_put_long_output(struct engine *e, struct ending *ending);
 /* Records go behind `head` from now on; inside a transaction. */
 void saving_begin_chain(struct engine *e, const struct run_stream *head);
 /* A full record of the states; inside a transaction. */

@@ -34,6 +34,8 @@ struct growth {
     } below[LIMIT_OBJECT_BASES]; /* these; it is the last one of them */
 };
 
+struct ending;
+
 struct owned_run {
     struct situation situation;
     struct run_row row;
@@ -46,6 +48,10 @@ struct owned_run {
     bool lost;         /* its store is not at its path any more */
     int64_t looked_ns; /* for that, last; loop_now_ns */
     bool orderly;      /* ended, and all stored: nothing in the live directory counts */
+    struct ending
+        *rescued; /* [n_rescued] interrupted attempts whose long output is in the
+                               pool already, until its beginning is stored */
+    uint32_t n_rescued;
     struct addition *waiting; /* taken, but not a part of the run yet */
     size_t n_waiting, waiting_room;
     int64_t grew_ns, took_ns; /* when such became one, and processor time of that */

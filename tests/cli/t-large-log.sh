@@ -161,6 +161,35 @@ if can_sweep 'killed while a log is stored' 2; then
     ok "killed $kills times: ${bad:-the log is whole after a resume}" test -z "$bad"
 fi
 
+# ---- Interrupted, and resumed ----
+
+rm -rf .cairn
+cat >cut.yaml <<'END'
+name: cut
+tasks:
+  a: {run: 'test ! -e again || { until [ -e on ]; do sleep 0.05; done; exit 0; }; yes "what it wrote" | head -c 20000000; touch again; sleep 60'}
+END
+cairn run -q cut.yaml --output-limit 64M >run.out 2>&1 &
+pid=$!
+ok 'it has written 20 MB' wait_for 60 test -e again
+kill -9 $pid
+wait $pid 2>/dev/null
+cairn resume -q --output-limit 64M >resume.out 2>&1 &
+pid=$!
+ok 'it runs again' wait_for 60 sh -c '[ "$(cairn status --json 2>/dev/null | grep -o "\"running\":[0-9]*")" = "\"running\":1" ]'
+exits 0 cairn log a --attempt 1
+yes 'what it wrote' | head -c 20000000 >part
+ok 'what was written before is stored' cmp out part
+ok 'in chunks' test "$(sql 'SELECT count(*) FROM object WHERE size = 1048576')" -ge 1
+exits 0 cairn gc
+silent_on err # no collector is held off
+touch on
+wait $pid
+exits 0 cairn log a --attempt 1
+ok 'and afterwards' cmp out part
+exits 0 cairn checkpoint verify
+rm -f again on
+
 # ---- Read while garbage is collected ----
 
 again
