@@ -199,7 +199,7 @@ char *file_operand(const char *file)
     if (strcmp(file, "cairn.yaml") == 0)
         return strdup("");
     word = shell_word(file);
-    if (!word || asprintf(&text, " %s", word) < 0)
+    if (!word || asprintf(&text, " %s%s", path_dot(file), word) < 0)
         text = NULL;
     free(word);
     return text;

@@ -235,6 +235,11 @@ const char *operand_dashes(const char *text)
     return text[0] == '-' ? " --" : "";
 }
 
+const char *path_dot(const char *path)
+{
+    return path[0] == '-' ? "./" : "";
+}
+
 size_t shell_behind(const char *words, size_t n, size_t i)
 {
     const char *quote =

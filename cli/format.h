@@ -49,6 +49,8 @@ size_t escape_line(char *out, const char *text, size_t n); /* newlines, too: ^J 
 char *shell_word(const char *text);
 /* " --" where such a word would be taken for an option without it; else "". */
 const char *operand_dashes(const char *text);
+/* "./" before the path of a file that would be taken for an option, else "". */
+const char *path_dot(const char *path);
 /* In a command as it is shown: where the character at `i` ends, or what is quoted from
  * there on; and where its options end: what follows are operands behind "--", or is
  * another command's. */

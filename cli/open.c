@@ -460,8 +460,8 @@ int run_number(const struct settings *settings, int n, struct cairn_store *store
         return status;
     char *word = shell_word(file);
     status = report_failure(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
-                            "%s has no run yet; to start one: `cairn run %s`", file,
-                            word ? word : "FILE");
+                            "%s has no run yet; to start one: `cairn run %s%s`", file,
+                            path_dot(file), word ? word : "FILE");
     free(word);
     return status;
 }

@@ -392,9 +392,11 @@ static int take_short(struct settings *settings, const struct command *command,
             const char *name = command ? command->name : NULL;
             const char *meant = option_meant(name, (char[]){*letter, '\0'});
             bool text = command && command->most > 0 && strchr(argument, ' ');
+            bool file = command && command->most > 0 && access(argument, F_OK) == 0;
             report_usage(name, "there is no option -%c%s%s", *letter,
-                         text || meant ? ": " : "",
+                         text || file || meant ? ": " : "",
                          text    ? "a text that begins with a dash goes after --"
+                         : file  ? "a file whose name begins with a dash goes after --"
                          : meant ? meant
                                  : "");
             return ARGUMENT_REFUSED;

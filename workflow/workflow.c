@@ -193,8 +193,9 @@ static int read_source(struct cairn_workflow *w, const char *path,
     if (rc == CAIRN_ENOTFOUND)
         return error_set(error, CAIRN_ENOTFOUND,
                          "there is no workflow file %.400s; give the path of one, or "
-                         "have one written: `cairn init %s`",
-                         path, shell_word_in(word, sizeof word, str_of(path)));
+                         "have one written: `cairn init %s%s`",
+                         path, path[0] == '-' ? "./" : "",
+                         shell_word_in(word, sizeof word, str_of(path)));
     if (rc == CAIRN_EUSAGE && has_workflow(path))
         return error_set(error, CAIRN_EUSAGE,
                          "%.400s is a directory: give the workflow file in it, "

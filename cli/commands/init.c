@@ -194,8 +194,10 @@ static int print_text(const char *file, const char *name)
     char *word = shell_word(file);
     const char *operand = strcmp(file, DEFAULT_FILE) == 0 ? NULL : word;
     out("%s: wrote the workflow %s\n", file, name);
-    say("cairn: next: cairn plan%s%s, then cairn run%s%s", operand ? " " : "",
-        operand ? operand : "", operand ? " " : "", operand ? operand : "");
+    const char *before = !operand ? "" : file[0] == '-' ? " ./" : " ";
+    operand = operand ?: "";
+    say("cairn: next: cairn plan%s%s, then cairn run%s%s", before, operand, before,
+        operand);
     free(word);
     return 0;
 }

@@ -13,6 +13,17 @@ is "$(cat work/all.txt)" "$(printf 'Hello, %s!\n' Ada Edsger Grace)" 'the starte
 exits 0 cairn run --param greeting=Hi
 is "$(head -n 1 work/all.txt)" 'Hi, Ada!' 'and heeds its parameter'
 
+# A file that is named as an option is: what is hinted at can be typed.
+mkdir dash && cd dash || exit 1
+exits 0 cairn init -- -x.yaml
+says 'cairn plan ./-x.yaml, then cairn run ./-x.yaml' 'what to do next'
+exits 2 cairn run -x.yaml
+says 'a file whose name begins with a dash goes after --'
+exits 10 cairn run -- -y.yaml
+says '`cairn init ./-y.yaml`'
+exits 10 cairn status -- -x.yaml
+cd .. || exit 1
+
 echo mine >mine.yaml
 exits 2 cairn init mine.yaml
 says 'mine.yaml already exists' 'an existing file is named'
