@@ -45,7 +45,7 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
 {
     char hex[DIGEST_HEX_SIZE];
     struct object_source source;
-    const char *why;
+    const char *why = NULL;
     store_assert_open(store);
     int rc = get_source(store, &source, error);
     if (!rc)
