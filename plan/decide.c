@@ -126,6 +126,7 @@ static bool starts_before_other(const struct judge *j, uint32_t task, uint32_t o
     const struct graph *g = j->in->graph;
     if (graph_is_barrier(g, task) || !only_waits_for_needs(j, task) ||
         task_def_is_service(graph_def(g, other)) ||
+        j->out->fate[other] & FATE_DOOMED || /* it fails before anything is started */
         j->out->reason[other] == CAIRN_REASON_ADOPTED ||
         !sched_starts_before(g, task, other, j->in->reweighed))
         return false;

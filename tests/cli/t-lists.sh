@@ -272,6 +272,21 @@ says 'run   each[v=…]  it fails, since its list is known' 'the same of a list 
 exits 0 cairn plan --all
 says 'each[v=…], which it needs, fails' 'and of what needs it'
 
+# Without a handler its failure ends the run before anything is started.
+cat >first.yaml <<'END'
+name: first
+tasks:
+  split: {reuse: true, outputs: [list], run: seq 5 >list}
+  early: {priority: 1, run: echo early >>ran}
+  each: {foreach: {v: {from: split, lines: list, max: 6}}, run: "echo $v >>ran"}
+END
+exits 0 cairn run first.yaml
+sed -i 's/max: 6/max: 4/' first.yaml
+: >ran
+exits 0 cairn plan first.yaml --fresh
+says 'may   early      unless the failure of each[v=…] ends the run' 'plan: that may end the run'
+exits 1 cairn run first.yaml --fresh
+
 # ---- A list that is made again, of members that something else keeps from running ----
 cat >kept.yaml <<'END'
 name: kept
