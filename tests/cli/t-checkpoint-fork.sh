@@ -295,8 +295,8 @@ else
     fi
 fi
 
-# ---- Killed at every fiftieth call of the system or fewer, and often near the end ----
-if can_sweep 'killed in the middle' 50; then
+# ---- Killed at every thirtieth call of the system or fewer, and often near the end ----
+if can_sweep 'killed in the middle' 30; then
     rm -rf cloned again other evil runs try
     mkdir saved
     cp -a proj saved/proj
