@@ -71,7 +71,9 @@ static void show_file(struct cairn_store *store, const struct run_row *row, char
 }
 
 struct beginnings {
-    bool any, undo;
+    uint32_t begun, ended;
+    bool completed; /* it has ended so */
+    bool other;     /* something was begun after that, or to undo tasks */
 };
 
 /* An undo may have failed, or been cut off. */
@@ -80,14 +82,21 @@ static int see_beginning(void *context, const struct event_row *row)
     /* as executor/state/engine.h numbers them */
     enum { BY_UNDO = 2, PHASE_UNDO = 1 };
     struct beginnings *found = context;
-    found->any |= row->kind == EVENT_BEGUN;
-    found->undo |= (row->kind == EVENT_BEGUN && row->argument == BY_UNDO) ||
-                   (row->kind == EVENT_PHASE && row->argument == PHASE_UNDO);
-    return found->undo;
+    if (row->kind == EVENT_BEGUN) {
+        found->begun++;
+        found->other |= row->argument == BY_UNDO || found->completed;
+    } else if (row->kind == EVENT_ENDED) {
+        found->ended++;
+        found->completed |= row->argument == CAIRN_RUN_COMPLETED;
+    } else if (row->kind == EVENT_PHASE) {
+        found->other |= row->argument == PHASE_UNDO;
+    }
+    return found->other;
 }
 
 /* Whether its record says all, without a look at its attempts. Of runs of format 1 there
- * are no events. */
+ * are no events. An undo of a completed run is one more beginning and one more end:
+ * damage of either does not hide the other. */
 static int find_settled(struct cairn_store *store, struct cairn_run_info *info,
                         struct cairn_error *error)
 {
@@ -96,7 +105,8 @@ static int find_settled(struct cairn_store *store, struct cairn_run_info *info,
         info->total == 0 || info->completed != info->total)
         return 0;
     int rc = store_each_event(store, info->run, 0, see_beginning, &found, error);
-    info->settled = rc >= 0 && found.any && !found.undo;
+    info->settled =
+        rc >= 0 && found.completed && !found.other && found.ended <= found.begun;
     return rc < 0 ? rc : 0;
 }
 

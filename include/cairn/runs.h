@@ -39,8 +39,8 @@ struct cairn_run_info {
     uint64_t parent_run;   /* a task of that run of this store began it; 0: none */
     char parent_task[256]; /* that task, or "" */
     bool parent_open;      /* that run is stored and has not completed */
-    bool settled; /* it has completed, with every task, and nothing was ever undone: no
-                     task is anything but completed */
+    bool settled; /* it has completed, with every task, and nothing was begun after that
+                     or to undo tasks: none is anything but completed */
 };
 
 /* Runs, newest first; `workflow` NULL: all. `total` (may be NULL): how many match. */

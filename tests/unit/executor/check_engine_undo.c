@@ -284,6 +284,14 @@ START_TEST(settled_until_an_undo)
     ck_assert_int_eq(info.state, CAIRN_RUN_COMPLETED);
     ck_assert_uint_eq(info.completed, 1);
     ck_assert(!info.settled);
+    /* Nor does damage of one of its events hide it. */
+    sql("UPDATE event SET argument = 0 WHERE kind = 1 AND argument = 2");
+    ck_assert(!run_info(store, 1).settled);
+    sql("DELETE FROM event WHERE kind = 1 AND turn = (SELECT max(turn) FROM event "
+        "WHERE "
+        "kind = 1)");
+    ck_assert_int_eq(sql("SELECT count(*) FROM event WHERE kind = 1"), 1);
+    ck_assert(!run_info(store, 1).settled);
     run_it("name: v\ntasks:\n  a: {run: 'exit 1'}\n");
     ck_assert(!run_info(store, 2).settled);
 }
