@@ -46,7 +46,9 @@ for (const domain of ['Page', 'Log', 'Runtime']) await call(`${domain}.enable`);
 await call('Emulation.setScrollbarsHidden', { hidden: true });
 await call('Page.navigate', { url });
 const evaluate = async (expression) => {
-  const { result, exceptionDetails } = await call('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
+  const answer = await call('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
+  if (!answer) return undefined; // the page was left meanwhile
+  const { result, exceptionDetails } = answer;
   return exceptionDetails ? exceptionDetails.text : result.value;
 };
 const become = async (expression, what = expression) => {
