@@ -382,15 +382,15 @@ static bool wrote_much(const struct engine *e, const struct ending *ending,
 {
     char path[4096];
     struct stat st;
-    for (uint32_t s = 0; s < map->slots->n; s++)
-        for (int i = 0; i < 2; i++) {
-            if (!slot_has(&map->slots->slot[s], ending->row.gen, ending->row.task,
-                          ending->row.number))
-                continue;
+    for (uint32_t s = 0; s < map->slots->n; s++) {
+        bool own = slot_has(&map->slots->slot[s], ending->row.gen, ending->row.task,
+                            ending->row.number);
+        for (int i = 0; i < 2 && own; i++) {
             capture_slot_path(path, sizeof path, map->slots, s, e->run.live_dir, i);
             if (lstat(path, &st) == 0 && st.st_size > LONG_OUTPUT_BYTES)
                 return true;
         }
+    }
     return false;
 }
 
@@ -591,6 +591,9 @@ static int log_beginning(struct engine *e, struct skip_list *early,
         snprintf(text, sizeof text, "goes on");
     else if (r->from_seq)
         snprintf(text, sizeof text, "forks from %llu", (unsigned long long)r->from_seq);
+    _Static_assert((int)MODE_UNDO == (int)EVENT_BEGUN_UNDO &&
+                       (int)PHASE_UNDO == (int)EVENT_PHASE_UNDO,
+                   "modes and phases are stored as they are numbered");
     audit_event(e, EVENT_BEGUN, (uint8_t)e->request.mode, UINT32_MAX, str_of(text));
     if (r->exists && e->request.mode == MODE_RUN)
         log_resets(e, &list);

@@ -21,9 +21,10 @@ int definition_encode_added(const struct definition *definition, uint32_t first,
  * warnings are not stored. */
 int definition_decode(struct str bytes, struct definition *out,
                       struct cairn_error *error);
-/* Appends, as tasks that were added to a run, the tasks of `from` that begin at index `first`, behind which it has no others:
- * a definition of the same workflow that has all that they need under the same names, and
- * no other task of theirs. Copies; what the definition had stays where it is. 0,
+/* Appends, as tasks that were added to a run, the tasks of `from` that begin at index
+ * `first`, behind which it has no others: a definition of the same workflow that has all
+ * that they need under the same names, and no other task of theirs. Copies; what the
+ * definition had stays where it is. 0,
  * CAIRN_EWORKFLOW: a name is there already, or one that is needed is not; CAIRN_ELIMIT;
  * CAIRN_ENOMEM, after which the definition is only good for being released. */
 int definition_append(struct definition *to, const struct definition *from,

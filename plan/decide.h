@@ -144,8 +144,8 @@ struct decide_input {
     const uint8_t *chosen; /* [graph->n_nodes] with all that they need; NULL: all */
     const uint8_t *again;  /* [graph->n_nodes] what is recorded of them counts no more;
                               NULL: none */
-    bool
-        reweighed; /* the run orders ready tasks by durations that are not known here */
+    /* the run orders ready tasks by durations that are not known here */
+    bool reweighed;
     enum cairn_on_failure on_failure;
     enum cairn_on_change on_change; /* KEEP: changed tasks that are done stay done */
     condition_fn *condition;

@@ -79,17 +79,15 @@ struct beginnings {
 /* An undo may have failed, or been cut off. */
 static int see_beginning(void *context, const struct event_row *row)
 {
-    /* as executor/state/engine.h numbers them */
-    enum { BY_UNDO = 2, PHASE_UNDO = 1 };
     struct beginnings *found = context;
     if (row->kind == EVENT_BEGUN) {
         found->begun++;
-        found->other |= row->argument == BY_UNDO || found->completed;
+        found->other |= row->argument == EVENT_BEGUN_UNDO || found->completed;
     } else if (row->kind == EVENT_ENDED) {
         found->ended++;
         found->completed |= row->argument == CAIRN_RUN_COMPLETED;
     } else if (row->kind == EVENT_PHASE) {
-        found->other |= row->argument == PHASE_UNDO;
+        found->other |= row->argument == EVENT_PHASE_UNDO;
     }
     return found->other;
 }

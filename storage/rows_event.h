@@ -11,7 +11,7 @@
 #include "cairn/store.h"
 
 enum event_kind {
-    EVENT_BEGUN = 1, /* data: "new", "goes on", "forks from 42" */
+    EVENT_BEGUN = 1, /* data: "new", "goes on", "forks from 42"; argument: 2 to undo */
     EVENT_RESET, /* tasks (data: packed list) run again; argument: enum cairn_reason */
     EVENT_UNKNOWN, /* tasks (packed) are unknown */
     EVENT_SKIPPED, /* tasks (packed): `task` is the cause; argument: 1 because of their
@@ -36,6 +36,8 @@ enum event_kind {
     EVENT_SPARED, /* `task` stays done: what it needs ran again, and came out the same */
     EVENT_READY   /* the service `task` can be used; data: after how long */
 };
+/* Arguments: of EVENT_BEGUN, and of EVENT_PHASE. */
+enum { EVENT_BEGUN_UNDO = 2, EVENT_PHASE_UNDO = 1 };
 enum { EVENTS_OF_STORE = 0 }; /* the `run` of events that are of no run */
 struct event_row {
     uint64_t id; /* set on read: counts from 1 within the turn */

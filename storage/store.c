@@ -125,9 +125,9 @@ static int no_store(struct cairn_store *store, bool begun, struct cairn_error *e
 }
 
 /* Only a writer can roll back an interrupted transaction. Was it one of those by which
- * an older cairn made the store? The last of these is the switch to the WAL, which changes only the header,
- * so that the tables can be read in spite of the journal. After any other transaction
- * they cannot: it may be half written. */
+ * an older cairn made the store? The last of these is the switch to the WAL, which
+ * changes only the header, so that the tables can be read in spite of the journal. After
+ * any other transaction they cannot: it may be half written. */
 static bool is_unmade(const struct cairn_store *store)
 {
     assert(!store->db && store->read_only);

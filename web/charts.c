@@ -249,11 +249,9 @@ void graph_end(struct buf *out)
 void put_graph(struct buf *out, const struct page_view *view,
                const struct graph_wanted *wanted, const struct page_options *options)
 {
-    const struct graph_wanted no_groups = {.find = wanted->find,
-                                           .zoom = wanted->zoom}; /* "-" */
+    const struct graph_wanted no_groups = {.find = wanted->find, .zoom = wanted->zoom};
     const struct graph_wanted *opens =
         wanted->open && strcmp(wanted->open, GRAPH_NONE) == 0 ? &no_groups : wanted;
-
     const struct layout *layout = &view->layout;
     /* Edges of a live run stay as they are. */
     graph_begin(out, layout, "graph of the tasks", wanted->zoom ?: 100,

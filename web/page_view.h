@@ -59,8 +59,7 @@ struct page_view {
     struct arena arena;
     struct cairn_run_info run;
     int64_t now_ns;
-    int64_t
-        left_ms; /* of a live run, by the rate of the last tasks; -1: nobody knows */
+    int64_t left_ms; /* of a live run, by the rate of the last tasks; -1: unknown */
     uint32_t counts[PICTURE_STATES];
     struct view_task *tasks; /* [n], in file order */
     size_t n, capacity;
@@ -75,9 +74,9 @@ struct page_view {
     uint32_t *task_of; /* [nodes of the workflow] in tasks, or UINT32_MAX */
     uint32_t *path;    /* [n_path] nodes: the critical path, the last one first */
     uint32_t n_path;
-    uint32_t
-        *step;   /* [picture.n] of tasks on it 2, 4, ..., between them 3, ...; or 0 */
-    bool *found; /* [picture.n] a name has what was looked for */
+    /* [picture.n] of tasks on it 2, 4, ..., between them 3, ...; or 0 */
+    uint32_t *step;
+    bool *found;        /* [picture.n] a name has what was looked for */
     uint32_t n_found;   /* tasks */
     uint32_t strangers; /* tasks of the run that the file does not have any more */
 

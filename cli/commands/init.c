@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn init, help, version. */
 #include "cli/commands/commands.h"
+#include "cli/describe.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/help.h"
@@ -191,14 +192,11 @@ static int print_document(const char *file, const char *name)
 
 static int print_text(const char *file, const char *name)
 {
-    char *word = shell_word(file);
-    const char *operand = strcmp(file, DEFAULT_FILE) == 0 ? NULL : word;
+    char *operand = file_operand(file);
     out("%s: wrote the workflow %s\n", file, name);
-    const char *before = !operand ? "" : file[0] == '-' ? " ./" : " ";
-    operand = operand ?: "";
-    say("cairn: next: cairn plan%s%s, then cairn run%s%s", before, operand, before,
-        operand);
-    free(word);
+    if (operand)
+        say("cairn: next: cairn plan%s, then cairn run%s", operand, operand);
+    free(operand);
     return 0;
 }
 

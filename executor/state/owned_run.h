@@ -48,9 +48,9 @@ struct owned_run {
     bool lost;         /* its store is not at its path any more */
     int64_t looked_ns; /* for that, last; loop_now_ns */
     bool orderly;      /* ended, and all stored: nothing in the live directory counts */
-    struct ending
-        *rescued; /* [n_rescued] interrupted attempts whose long output is in the
-                               pool already, until its beginning is stored */
+    /* [n_rescued] interrupted attempts whose long output is in the pool already, until
+     * its beginning is stored */
+    struct ending *rescued;
     uint32_t n_rescued;
     struct addition *waiting; /* taken, but not a part of the run yet */
     size_t n_waiting, waiting_room;
