@@ -455,14 +455,28 @@ static bool is_of_pool(const struct places_entry *entry, const struct pool *pool
     return entry->lender == lender && str_equal(str_of(entry->pool), pool->name);
 }
 
+/* It is about to start. */
+static bool has_its_places(const struct waiting_tasks *w, const struct pool *pool,
+                           const char *id)
+{
+    bool has = false;
+    for (size_t i = 0; i < w->n_pool && !has; i++)
+        has = !w->pool[i].waits && w->pool[i].run == w->view.row.run &&
+              str_equal(str_of(w->pool[i].pool), pool->name) &&
+              strncmp(w->pool[i].task, id, PLACES_TEXT - 1) == 0;
+    return has;
+}
+
 /* Whether others have the places of a pool that runs share, or come before. Then
  * *held_by says who. */
 static bool is_shared_out(struct waiting_tasks *w, const struct pool *pool,
-                          uint32_t places, const char **held_by)
+                          uint32_t places, const char *id, const char **held_by)
 {
     uint64_t held = 0;
     struct places_entry own = {.limit = pool->limit};
     struct buf text = BUF_INIT;
+    if (has_its_places(w, pool, id))
+        return false;
     for (size_t i = 0; i < w->n_pool; i++)
         if (w->pool[i].waits && w->pool[i].run == w->view.row.run &&
             str_equal(str_of(w->pool[i].pool), pool->name))
@@ -497,7 +511,8 @@ static const struct pool *full_pool(struct waiting_tasks *w, uint32_t task,
         const struct pool_use *use = &def->pools[i];
         const struct pool *pool = &d->pools[use->pool];
         bool full = pool->shared
-                        ? is_shared_out(w, pool, use->places, held_by)
+                        ? is_shared_out(w, pool, use->places,
+                                        w->view.workflow->graph.id[task], held_by)
                         : (uint64_t)w->pool_used[use->pool] + use->places > pool->limit;
         if (full)
             return pool;

@@ -299,7 +299,7 @@ has '<b>Damaged:</b> branch 3 of session 2 '
 has 'branch main <small>current position' 'has its branch'
 page 200 /sessions/3 'its page'
 has '<b>Damaged:</b> branch 3 of session 2 '
-has 'message 102' 'shows what it has'
+has 'message 101' 'shows what it has'
 run cairn checkpoint timeline
 is "$status" 5 'as the command says'
 says 'talks' out
