@@ -95,17 +95,13 @@ static int see_beginning(void *context, const struct event_row *row)
 /* Whether its record says all, without a look at its attempts. Of runs of format 1 there
  * are no events. An undo of a completed run is one more beginning and one more end:
  * damage of either does not hide the other. */
-static int find_settled(struct cairn_store *store, struct cairn_run_info *info,
-                        struct cairn_error *error)
+static bool is_settled(struct cairn_store *store, const struct cairn_run_info *info)
 {
     struct beginnings found = {0};
-    if (info->state != CAIRN_RUN_COMPLETED || info->live || info->damaged ||
-        info->total == 0 || info->completed != info->total)
-        return 0;
-    int rc = store_each_event(store, info->run, 0, see_beginning, &found, error);
-    info->settled =
-        rc >= 0 && found.completed && !found.other && found.ended <= found.begun;
-    return rc < 0 ? rc : 0;
+    return info->state == CAIRN_RUN_COMPLETED && !info->live && !info->damaged &&
+           info->total && info->completed == info->total &&
+           store_each_event(store, info->run, 0, see_beginning, &found, NULL) >= 0 &&
+           found.completed && !found.other && found.ended <= found.begun;
 }
 
 static int fill_info(struct cairn_store *store, const struct run_row *row,
@@ -144,7 +140,8 @@ static int fill_info(struct cairn_store *store, const struct run_row *row,
         return live;
     info->live = live;
     look_at_slots(store, info);
-    return find_settled(store, info, error);
+    info->settled = is_settled(store, info);
+    return 0;
 }
 
 struct lister {

@@ -294,6 +294,12 @@ START_TEST(settled_until_an_undo)
     ck_assert(!run_info(store, 1).settled);
     run_it("name: v\ntasks:\n  a: {run: 'exit 1'}\n");
     ck_assert(!run_info(store, 2).settled);
+    /* A run whose events cannot be read is only not known to be. */
+    run_it("name: w\ntasks:\n  a: {run: ':'}\n");
+    ck_assert(run_info(store, 3).settled);
+    sql("ALTER TABLE event RENAME TO lost");
+    ck_assert(!run_info(store, 3).settled);
+    sql("ALTER TABLE lost RENAME TO event");
 }
 END_TEST
 
