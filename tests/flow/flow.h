@@ -278,9 +278,12 @@ struct status {
 };
 bool status_read(const char *dir, const char *tag, struct status *status);
 const struct state *status_find(const struct status *status, const char *id);
-/* Marks tasks that out.TAG of `run --json` says were started. */
+/* What out.TAG of `run --json` says of each task. ENDED_EARLY: cairn ended its only
+ * attempt with a signal before it was ready, as it does with a service when the run
+ * stops; that attempt may have had no time to write to the log. */
+enum seen { SEEN_NOT, SEEN_STARTED, SEEN_STARTED_AGAIN, SEEN_READY, SEEN_ENDED_EARLY };
 bool started_read(const char *dir, const char *tag, const struct tasks *tasks,
-                  bool *started);
+                  enum seen *seen);
 /* Marks tasks with a line in DIR/log after `offset`; moves offset. */
 bool log_read(const char *dir, const struct tasks *tasks, long *offset, bool *ran);
 

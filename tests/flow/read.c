@@ -110,27 +110,42 @@ const struct state *status_find(const struct status *status, const char *id)
 
 /* ---- What ran ---- */
 
+/* What an event says of the task: services say that they are ready in a notice. */
+static bool take_event(const json_t *event, const struct tasks *tasks, enum seen *seen)
+{
+    const char *type = json_string_value(json_object_get(event, "type"));
+    const char *task = json_string_value(json_object_get(event, "task"));
+    const char *text = json_string_value(json_object_get(event, "text"));
+    const char *ready = text ? strstr(text, " is ready after ") : NULL;
+    char id[ID_SIZE] = "";
+    if (type && !task && ready && strcmp(type, "notice") == 0)
+        snprintf(id, sizeof id, "%.*s", (int)(ready - text), text);
+    uint32_t at = tasks_find(tasks, task ? task : id);
+    if (!type || at == NONE)
+        return event && !task;
+    bool ended = json_is_integer(json_object_get(event, "signal"));
+    if (strcmp(type, "task_started") == 0)
+        seen[at] = seen[at] ? SEEN_STARTED_AGAIN : SEEN_STARTED;
+    else if (!task)
+        seen[at] = SEEN_READY;
+    else if (strcmp(type, "task_finished") == 0 && ended && seen[at] == SEEN_STARTED)
+        seen[at] = SEEN_ENDED_EARLY;
+    return true;
+}
+
 bool started_read(const char *dir, const char *tag, const struct tasks *tasks,
-                  bool *started)
+                  enum seen *seen)
 {
     char name[64], *line, *rest;
     snprintf(name, sizeof name, "out.%s", tag);
     char *text = file_read(dir, name);
     bool good = text != NULL;
-    memset(started, 0, TASKS_MAX * sizeof *started);
+    memset(seen, 0, TASKS_MAX * sizeof *seen);
     for (line = text; good && line && *line; line = rest) {
         rest = strchr(line, '\n');
         json_t *event =
             json_loadb(line, rest ? (size_t)(rest - line) : strlen(line), 0, NULL);
-        const char *type = json_string_value(json_object_get(event, "type"));
-        const char *task = json_string_value(json_object_get(event, "task"));
-        good = event != NULL;
-        if (type && task && strcmp(type, "task_started") == 0) {
-            uint32_t at = tasks_find(tasks, task);
-            good = at != NONE;
-            if (good)
-                started[at] = true;
-        }
+        good = take_event(event, tasks, seen);
         json_decref(event);
         rest = rest ? rest + 1 : NULL;
     }
