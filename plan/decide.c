@@ -118,6 +118,17 @@ static bool only_waits_for_needs(const struct judge *j, uint32_t task)
            j->out->reason[task] != CAIRN_REASON_ADOPTED;
 }
 
+/* Fails, if it does, only after what comes before it has started: not because of its list,
+ * of an input that is missing, or of a condition that cannot be evaluated. */
+static bool starts_before_it_fails(const struct judge *j, uint32_t task)
+{
+    const struct task_def *def = graph_def(j->in->graph, task);
+    uint16_t fate = j->out->fate[task];
+    return !(fate & FATE_DOOMED) && !def->n_inputs && !task_def_is_service(def) &&
+           (!def->condition.len || fate & FATE_WILL) &&
+           j->out->reason[task] != CAIRN_REASON_ADOPTED;
+}
+
 /* `task` can start as soon as `other` can, and comes first then: however few run at
  * once, it starts before that one. `marked`: what is sure to have ended before it. */
 static bool starts_before_other(const struct judge *j, uint32_t task, uint32_t other,
@@ -125,9 +136,7 @@ static bool starts_before_other(const struct judge *j, uint32_t task, uint32_t o
 {
     const struct graph *g = j->in->graph;
     if (graph_is_barrier(g, task) || !only_waits_for_needs(j, task) ||
-        task_def_is_service(graph_def(g, other)) ||
-        j->out->fate[other] & FATE_DOOMED || /* it fails before anything is started */
-        j->out->reason[other] == CAIRN_REASON_ADOPTED ||
+        !starts_before_it_fails(j, other) ||
         !sched_starts_before(g, task, other, j->in->reweighed))
         return false;
     bool waits = false;

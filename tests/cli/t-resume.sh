@@ -227,6 +227,25 @@ touch ok3
 exits 0 cairn resume
 says ': 1 to 4 of 4 tasks to run' 'resume: one is sure to run, all may'
 
+# What comes first does not start if the other task fails before it would: because of its
+# condition, or of an input that is missing.
+for field in 'inputs: [missing]' 'if: "params.p > 3"'; do
+    cat >two.yaml <<END
+name: two
+params: {p: x}
+tasks:
+  a: {run: "true"}
+  b: {run: "true", $field}
+END
+    exits 1 cairn run -q --fresh two.yaml
+    sed -i 's/a: {run: "true"/a: {run: "true edited"/' two.yaml
+    exits 0 cairn plan
+    matches 'may   a +unless b fails again' "a task may not run: $field"
+done
+exits 1 cairn resume -q
+exits 0 cairn status --tasks
+matches 'not run +a' 'nor did it'
+
 # A task that was skipped because of another, and then by its own condition.
 mkdir skip && cd skip || exit 1
 export CAIRN_STORE="$PWD/.cairn"
