@@ -96,6 +96,7 @@ int boards_compare(const struct board *before, const struct board *after,
 struct side {
     struct state_at state;
     bool read;
+    uint64_t seq; /* if it was read */
     const struct board *board;
     struct message_seen end; /* of its line of messages; n 0: it is empty */
     int64_t time_ns;
@@ -114,7 +115,6 @@ struct comparison {
 static int open_side(struct comparison *c, const char *id, struct side *side)
 {
     struct live *live = &c->live;
-    uint64_t seq;
     if (!id) {
         side->board = &live->board;
         side->time_ns = live->now.utc_ns;
@@ -125,22 +125,37 @@ static int open_side(struct comparison *c, const char *id, struct side *side)
         side->time_ns = live->row.started_ns;
         return 0;
     }
-    int rc = debug_seq(live->store, id, &seq, c->error);
-    if (rc)
-        return rc;
-    side->read = true;
     side->board = &side->state.board;
-    rc = state_read(live->store, live->sha, seq, &side->state, c->error);
-    if (rc)
-        return rc;
-    side->time_ns = side->state.at.time_ns;
-    const struct message_line *line = &side->state.messages;
-    side->end = (struct message_seen){.n = line->n,
-                                      .position = line->position,
-                                      .total_in = line->tokens_in,
-                                      .total_out = line->tokens_out};
-    checkpoint_id(NAMESPACE_DEBUG, seq, &side->state.at.ref.digest, side->id);
-    return 0;
+    int rc = debug_seq(live->store, id, &side->seq, c->error);
+    side->read = !rc;
+    return rc;
+}
+
+/* Of two checkpoints what may differ, else all. */
+static int read_sides(struct comparison *c)
+{
+    struct side *const sides[] = {&c->from, &c->to};
+    struct state_at *const states[] = {&c->from.state, &c->to.state};
+    const uint64_t seqs[] = {c->from.seq, c->to.seq};
+    bool both = c->from.read && c->to.read;
+    int rc =
+        both ? state_read_apart(c->live.store, c->live.sha, seqs, states, c->error) : 0;
+    for (int i = 0; i < 2 && !rc; i++) {
+        struct side *side = sides[i];
+        if (!side->read)
+            continue;
+        if (!both)
+            rc = state_read(c->live.store, c->live.sha, side->seq, &side->state,
+                            c->error);
+        const struct message_line *line = &side->state.messages;
+        side->time_ns = side->state.at.time_ns;
+        side->end = (struct message_seen){.n = line->n,
+                                          .position = line->position,
+                                          .total_in = line->tokens_in,
+                                          .total_out = line->tokens_out};
+        checkpoint_id(NAMESPACE_DEBUG, side->seq, &side->state.at.ref.digest, side->id);
+    }
+    return rc;
 }
 
 static int check_session(struct comparison *c)
@@ -193,6 +208,7 @@ static int open_both(struct comparison *c, struct cairn_store *store,
     if (!rc)
         rc = open_side(c, from, &c->from)
              ?: open_side(c, to, &c->to)
+             ?: read_sides(c)
              ?: check_session(c)
              ?: compare_messages(c);
     if (c->live.open)

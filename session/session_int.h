@@ -323,6 +323,12 @@ struct state_at {
 /* Verified and read whole. state_release in any case. */
 int state_read(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
                struct state_at *out, struct cairn_error *error);
+/* Of two, as far as they may differ: a section that both have is not read, of others
+ * the boards have only what is not the same in both. All hypotheses and all evidence
+ * are there, or what is known of hypotheses is the same. */
+int state_read_apart(struct cairn_store *store, struct sha256 *sha,
+                     const uint64_t seq[2], struct state_at *const out[2],
+                     struct cairn_error *error);
 void state_release(struct state_at *state);
 /* The seq that a printed id of a session's checkpoint means. */
 int debug_seq(struct cairn_store *store, const char *id, uint64_t *seq,

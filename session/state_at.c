@@ -107,24 +107,133 @@ int state_load(struct cairn_store *store, struct state_at *out,
     return rc;
 }
 
+static int state_open(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
+                      struct state_at *out, struct cairn_error *error)
+{
+    *out = (struct state_at){.arena = ARENA_INIT};
+    board_init(&out->board);
+    return sections_read(store, sha, seq, &out->arena, &out->sections, &out->at, error);
+}
+
+/* *why says what is wrong with it; rc 0: nothing. */
+static int state_done(struct cairn_store *store, const struct state_at *state, int rc,
+                      struct cairn_error *why, struct cairn_error *error)
+{
+    char number[CAIRN_ID_MAX];
+    if (!rc && state->at.session)
+        rc = message_line_check(store, state->at.session, &state->messages, false, why);
+    if (!rc)
+        return 0;
+    checkpoint_number(NAMESPACE_DEBUG, state->at.ref.seq, number);
+    return error_set(error, rc, "checkpoint %s: %s", number, why->text);
+}
+
 int state_read(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
                struct state_at *out, struct cairn_error *error)
 {
-    char number[CAIRN_ID_MAX];
     struct cairn_error why = {0};
-    *out = (struct state_at){.arena = ARENA_INIT};
-    board_init(&out->board);
-    int rc =
-        sections_read(store, sha, seq, &out->arena, &out->sections, &out->at, error);
+    return state_open(store, sha, seq, out, error)
+               ?: state_done(store, out, state_load(store, out, &why), &why, error);
+}
+
+/* ---- Two of them ---- */
+
+struct apart {
+    struct cairn_store *store;
+    struct state_at *const *out;
+    uint8_t kind;
+    struct cairn_error why;
+};
+
+static const struct section_ref *section_of(const struct state_at *state, uint8_t kind)
+{
+    for (uint32_t i = 0; i < state->sections.n; i++)
+        if (state->sections.list[i].kind == kind)
+            return &state->sections.list[i];
+    return NULL;
+}
+
+static bool same_section(const struct apart *a, uint8_t kind)
+{
+    const struct section_ref *x = section_of(a->out[0], kind),
+                             *y = section_of(a->out[1], kind);
+    return x && y ? digest_equal(&x->digest, &y->digest) && x->n == y->n : x == y;
+}
+
+static int add_apart(void *context, int of, uint32_t n, struct str body)
+{
+    struct apart *a = context;
+    struct state_at *state = a->out[of];
+    struct item item;
+    return item_decode(&state->arena, (struct item_ref){a->kind, n}, body, &item,
+                       &a->why)
+               ?: board_add(&state->board, &item, &a->why);
+}
+
+/* *bad: of which of them an error is. */
+static int read_apart(struct apart *a, int *bad)
+{
+    struct section_bytes both[2] = {{.n = 0}};
+    int rc = 0;
+    for (int of = 0; of < 2 && !rc; of++) {
+        const struct section_ref *ref = section_of(a->out[of], a->kind);
+        *bad = of;
+        both[of] = (struct section_bytes){.bytes = STR("\0")};
+        if (!ref)
+            continue;
+        both[of].n = ref->n;
+        both[of].last = ref->last;
+        rc = read_content(a->store, ref, item_kind_info(a->kind)->name,
+                          &a->out[of]->arena, &both[of].bytes, &a->why);
+    }
+    return rc ?: sections_apart(both, add_apart, a, bad, &a->why);
+}
+
+static int read_whole(struct apart *a, uint8_t kind, int *bad)
+{
+    int rc = 0;
+    for (int of = 0; of < 2 && !rc; of++) {
+        const struct section_ref *ref = section_of(a->out[of], kind);
+        *bad = of;
+        rc = ref ? read_section(a->store, ref, a->out[of], &a->why) : 0;
+    }
+    return rc;
+}
+
+/* Evidence and gaps say something about hypotheses, and the other way round. */
+static int load_apart(struct apart *a, int *bad)
+{
+    bool known = same_section(a, ITEM_HYPOTHESIS) && same_section(a, ITEM_EVIDENCE) &&
+                 same_section(a, ITEM_GAP);
+    int rc = 0;
+    for (unsigned kind = 1; kind <= UINT8_MAX && !rc; kind++) {
+        a->kind = (uint8_t)kind;
+        if (!known && (kind == ITEM_HYPOTHESIS || kind == ITEM_EVIDENCE))
+            rc = read_whole(a, a->kind, bad);
+        else if (!item_kind_info(a->kind))
+            rc = read_whole(a, a->kind, bad);
+        else if (!same_section(a, a->kind))
+            rc = read_apart(a, bad);
+    }
+    return rc;
+}
+
+int state_read_apart(struct cairn_store *store, struct sha256 *sha,
+                     const uint64_t seq[2], struct state_at *const out[2],
+                     struct cairn_error *error)
+{
+    struct apart a = {.store = store, .out = out};
+    int bad = 0;
+    *out[0] = *out[1] = (struct state_at){.arena = ARENA_INIT};
+    int rc = state_open(store, sha, seq[0], out[0], error)
+                 ?: state_open(store, sha, seq[1], out[1], error);
     if (rc)
         return rc;
-    rc = state_load(store, out, &why);
-    if (!rc && out->at.session)
-        rc = message_line_check(store, out->at.session, &out->messages, false, &why);
-    if (!rc)
-        return 0;
-    checkpoint_number(NAMESPACE_DEBUG, seq, number);
-    return error_set(error, rc, "checkpoint %s: %s", number, why.text);
+    rc = load_apart(&a, &bad);
+    if (rc)
+        return state_done(store, out[bad], rc, &a.why, error);
+    return state_done(store, out[0], 0, &a.why, error)
+               ?: state_done(store, out[1], 0, &a.why, error);
 }
 
 void state_release(struct state_at *state)

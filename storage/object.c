@@ -109,18 +109,25 @@ struct new_object {
     uint64_t base;     /* 0: none */
 };
 
-/* By itself and as a delta: the smaller one is taken. *delta: which one that is. */
+/* As a delta and by itself: the smaller one is taken. Where a delta has next to nothing,
+ * the other is not made: it would have to be as small, and costs most of the time. */
 static int pack_object(struct object_codec *codec, const struct new_object *object,
                        struct str *packed, bool *delta, struct cairn_error *error)
 {
+    enum { NEXT_TO_NOTHING = 64 }; /* such a part of the content */
+    size_t size = object->content.len;
     struct str after = {NULL, 0};
-    int rc = object_compress(codec, object->content, (struct str){NULL, 0},
-                             object->content.len, &codec->packed, packed, error);
-    if (!rc && object->prefix.len)
-        rc = object_compress(codec, object->content, object->prefix,
-                             packed->len ? packed->len : object->content.len,
-                             &codec->delta, &after, error);
+    int rc = object->prefix.len
+                 ? object_compress(codec, object->content, object->prefix, size,
+                                   &codec->delta, &after, error)
+                 : 0;
+    *packed = after;
     *delta = after.len > 0;
+    if (rc || (*delta && after.len <= size / NEXT_TO_NOTHING))
+        return rc;
+    rc = object_compress(codec, object->content, (struct str){NULL, 0}, size,
+                         &codec->packed, packed, error);
+    *delta = !rc && *delta && (!packed->len || after.len < packed->len);
     if (*delta)
         *packed = after;
     return rc;

@@ -621,3 +621,65 @@ int section_decode(struct arena *arena, uint8_t kind, struct str bytes,
         *out = (struct section){items, n};
     return rc;
 }
+
+/* ---- Two of them ---- */
+
+/* One item of a section, as bytes. */
+struct item_cursor {
+    struct reader reader;
+    uint32_t left;
+    uint32_t n; /* 0: behind the last one */
+    struct str body;
+};
+
+static void cursor_next(struct item_cursor *at)
+{
+    uint64_t n = at->left ? read_varint(&at->reader) : 0;
+    bool more = at->left > 0;
+    at->body = more ? read_lstr(&at->reader) : STR("");
+    at->left -= more;
+    at->reader.failed |= more && (n <= at->n || n > UINT32_MAX);
+    at->n = at->reader.failed ? 0 : (uint32_t)n;
+}
+
+static struct item_cursor cursor_of(const struct section_bytes *section)
+{
+    struct item_cursor at = {.reader =
+                                 reader_of(section->bytes.ptr, section->bytes.len)};
+    at.left = read_count(&at.reader, 3);
+    at.reader.failed |= at.left != section->n;
+    cursor_next(&at);
+    return at;
+}
+
+/* Whether the one that is behind its end may be there. */
+static bool cursor_ended(struct item_cursor *at)
+{
+    return at->n || reader_done(&at->reader);
+}
+
+int sections_apart(const struct section_bytes both[2],
+                   int (*each)(void *context, int of, uint32_t n, struct str body),
+                   void *context, int *bad, struct cairn_error *error)
+{
+    struct item_cursor at[2] = {cursor_of(&both[0]), cursor_of(&both[1])};
+    int rc = 0;
+    while (!rc && (at[0].n || at[1].n)) {
+        uint32_t n = !at[1].n || (at[0].n && at[0].n < at[1].n) ? at[0].n : at[1].n;
+        bool same = at[0].n == at[1].n && str_equal(at[0].body, at[1].body);
+        for (int of = 0; of < 2 && !rc; of++) {
+            if (at[of].n != n)
+                continue;
+            *bad = of;
+            rc = same ? 0 : each(context, of, n, at[of].body);
+            at[of].reader.failed |= n > both[of].last;
+            cursor_next(&at[of]);
+        }
+    }
+    for (int of = 0; of < 2 && !rc; of++) {
+        *bad = of;
+        if (!cursor_ended(&at[of]))
+            rc = error_set(error, CAIRN_EDAMAGED, "the list of items is damaged");
+    }
+    return rc;
+}

@@ -203,6 +203,17 @@ int section_encode(const struct section *section, struct buf *out,
                    struct cairn_error *error);
 /* The same of bodies: an item each, ascending by number, behind the number of items. */
 void section_add(struct buf *items, uint32_t n, struct str body);
+/* The bytes of a section, and what is said of them elsewhere. */
+struct section_bytes {
+    struct str bytes;
+    uint32_t n, last; /* items; the highest number that one may have */
+};
+/* Of two sections of one kind: calls `each` for every item that is in one alone or has
+ * another body in the other, for both of them, `of` 0 or 1; those that are the same are
+ * not decoded. CAIRN_EDAMAGED: *bad is the one of the two that is. */
+int sections_apart(const struct section_bytes both[2],
+                   int (*each)(void *context, int of, uint32_t n, struct str body),
+                   void *context, int *bad, struct cairn_error *error);
 /* As item_decode; the items are in the arena. */
 int section_decode(struct arena *arena, uint8_t kind, struct str bytes,
                    struct section *out, struct cairn_error *error);

@@ -2,7 +2,7 @@
 /* make: not-valgrind */
 /* What a change of a board costs does not depend on how many items the board has: the
  * steps of SQLite's machine are counted, of a small board and of one ten times as
- * large. */
+ * large. The difference of two checkpoints holds in memory what differs. */
 #include "cairn/board.h"
 #include "cairn/session.h"
 #include "storage/rows_meta.h"
@@ -10,6 +10,7 @@
 #include "storage/store_int.h"
 #include "tests/support/store.h"
 
+#include <malloc.h>
 #include <stdio.h>
 
 enum { SMALL = 60, LARGE = 600, TOO_MUCH = 120 /* percent */ };
@@ -158,6 +159,57 @@ START_TEST(flat)
 }
 END_TEST
 
+/* ---- Two checkpoints ---- */
+
+enum { NOTES = 800, ROOM_OF_EACH = 400 /* bytes; an item has 1,000 and its text */ };
+
+struct seen {
+    size_t changes, room;
+};
+
+static size_t allocated(void)
+{
+    struct mallinfo2 now = mallinfo2();
+    return now.uordblks + now.hblkhd;
+}
+
+static int see_change(void *context, const struct cairn_board_change *change)
+{
+    struct seen *seen = context;
+    ck_assert_str_eq(change->id, "n2");
+    seen->room = allocated();
+    seen->changes++;
+    return 0;
+}
+
+static void save(struct cairn_store *store, struct cairn_captured *made)
+{
+    const struct cairn_capture capture = {.message = "here"};
+    good(cairn_session_checkpoint(store, NULL, &capture, made, &error));
+}
+
+/* Of two checkpoints only the items that differ are decoded. */
+START_TEST(apart)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_captured before, after;
+    struct seen seen = {0};
+    good(cairn_session_start(store, "apart", true, NULL, &error));
+    good(cairn_session_configure(store, NULL, "significant-time", "off", &error));
+    for (int i = 0; i < NOTES; i++)
+        add_note(store);
+    save(store, &before);
+    change_note(store);
+    save(store, &after);
+    size_t room = allocated();
+    good(cairn_session_diff(store, NULL, before.id, after.id, see_change, &seen, NULL,
+                            &error));
+    ck_assert_uint_eq(seen.changes, 1);
+    ck_assert_uint_lt(seen.room, room + (size_t)NOTES * ROOM_OF_EACH);
+    cairn_store_close(store);
+}
+END_TEST
+
 /* A repair could not save a hypothesis: that it is missing is found out once, and not for
  * each evidence that names it. */
 START_TEST(missing)
@@ -193,6 +245,7 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, flat);
     tcase_add_test(tests, missing);
+    tcase_add_test(tests, apart);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
