@@ -40,6 +40,7 @@ struct connection {
     /* Of the request that comes in: where its address ends for the library, which takes
      * a NUL in it for the end. */
     const char *address_end;
+    bool many_parts; /* of that address, the rest of which was cut off */
 };
 
 static void cut(struct connection *connection);
@@ -382,7 +383,22 @@ static void trust(struct MHD_Connection *handle)
         connection_trust(info->socket_context);
 }
 
-/* Before anything is cut out of the address, which stands in the request. */
+/* The library has memory for some hundred parts of an address, and for more of them it
+ * would close the connection without a word: it is given the first ones, and the request
+ * is refused. */
+static bool cut_parts(char *address)
+{
+    enum { PARTS_MOST = 128 };
+    char *at = strchr(address, '?');
+    for (unsigned n = 0; at && n < PARTS_MOST; n++)
+        at = strchr(at + 1, '&');
+    if (at)
+        *at = '\0';
+    return at != NULL;
+}
+
+/* Before anything is cut out of the address, which stands in the request: the library
+ * shows its own buffer. */
 static void *note_address(void *context, const char *address,
                           struct MHD_Connection *handle)
 {
@@ -390,21 +406,27 @@ static void *note_address(void *context, const char *address,
         mhd->get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     struct connection *connection = info ? info->socket_context : NULL;
     (void)context;
-    if (connection)
+    if (connection) {
         connection->address_end = address + strlen(address);
+        connection->many_parts = cut_parts((char *)(uintptr_t)address);
+    }
     return NULL;
 }
 
-/* The version stands right behind the address and one byte. */
-static bool has_nul(struct MHD_Connection *handle, const char *version)
+/* NULL, or what is wrong with an address. The version stands right behind it and one
+ * byte. */
+static const char *wrong_address(struct MHD_Connection *handle, const char *version)
 {
     enum { REQUEST_MOST = 32768 };
     const union MHD_ConnectionInfo *info =
         mhd->get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     const struct connection *connection = info ? info->socket_context : NULL;
     uintptr_t end = connection ? (uintptr_t)connection->address_end : 0;
-    return end != 0 && (uintptr_t)version > end + 1 &&
-           (uintptr_t)version - end < REQUEST_MOST;
+    if (end != 0 && (uintptr_t)version > end + 1 &&
+        (uintptr_t)version - end < REQUEST_MOST)
+        return "an address has no NUL";
+    return end != 0 && connection->many_parts ? "an address has at most 128 parts"
+                                              : NULL;
 }
 
 static int socket_of(struct MHD_Connection *handle)
@@ -976,9 +998,10 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *handle,
                             : gate_check(http->gate, &knock, &why);
     if (status == 0)
         trust(handle);
-    if (status == 0 && has_nul(handle, version)) {
+    const char *wrong = wrong_address(handle, version);
+    if (status == 0 && wrong) {
         status = 400;
-        why = "an address has no NUL";
+        why = wrong;
     }
     if (status == 0 && http->bodies > BODIES_BYTES) {
         status = 503;
