@@ -169,6 +169,8 @@ static struct str own_word(struct str word, const struct str names[], size_t n)
     "write `may_fail: true`; what is to run after it all the same needs it as {task: " \
     "NAME, soft: true}"
 
+#define RETRIES "write `retries: 3`, or `retries: {max: 3, delay: 5s}`"
+
 #define FALLBACK                                                                     \
     "write `fallback: CMD`, which makes what the task could not; what only handles " \
     "the failure is a task that needs it, with `when: failed`"
@@ -217,6 +219,10 @@ static const char *other_way(struct str word, bool task)
         {NAME("ignore_error"), MAY_FAIL, NULL},
         {NAME("allow_failure"), MAY_FAIL, "write `on_failure: continue`"},
         {NAME("on_failure"), MAY_FAIL, NULL},
+        {NAME("retry"), RETRIES, NULL},
+        {NAME("retry_delay"), RETRIES, NULL},
+        {NAME("retry_interval"), RETRIES, NULL},
+        {NAME("retry_backoff"), RETRIES, NULL},
         {NAME("rescue"), FALLBACK, NULL},
         {NAME("catch"), FALLBACK, NULL},
         {NAME("on_error"), FALLBACK, NULL},

@@ -294,6 +294,9 @@ retries: {max_delay: 9s, max: 2}|did you mean `cap`?
 name: x|a task is named by its key
 working-directory: x|`cwd`
 retryPolicy: {limit: 2}|did you mean `retries`?
+retry: {delay: 5s}|`retries: {max: 3, delay: 5s}`
+retry_delay: 5s|`retries: {max: 3, delay: 5s}`
+retryInterval: 5s|`retries: {max: 3, delay: 5s}`
 max_retries: 2|did you mean `retries`?
 timeout_sec: 10s|did you mean `timeout`?
 publishDir: x|did you mean `outputs`?
