@@ -1,6 +1,7 @@
 // What the pages of `cairn web` cost: one line per figure, as the other programs here print them, with its goal.
 //
-//   node --experimental-websocket bench/web.mjs      WEB_TASKS=10000 WEB_MANY=100000 WEB_CHECKPOINTS=10000
+//   node --experimental-websocket bench/web.mjs [run many log session idle seen shown rate]      (nothing: all)
+//                                                    WEB_TASKS=10000 WEB_MANY=100000 WEB_CHECKPOINTS=10000
 //                                                    WEB_LOG_MIB=1024 WEB_ROUNDS=5; BUILD, BENCH_DIR
 //
 // Each page below as the server makes it (.server: from the request to its last byte; .processor: of the server), and
@@ -172,10 +173,13 @@ const browsePages = async (tool, { base, url }, pages) => {
   }
 };
 // A store of its own for each, so that one does not slow the others down.
-const inStore = async (name, make, pages, memory) => {
+const enterStore = (name) => {
   mkdirSync(`${dir}/${name}`);
   process.chdir(`${dir}/${name}`);
   process.env.CAIRN_STORE = `${dir}/${name}/.cairn`;
+};
+const inStore = async (name, make, pages, memory) => {
+  enterStore(name);
   make();
   const at = await serve();
   at.cookie = await enter(at.url);
@@ -189,30 +193,28 @@ const inStore = async (name, make, pages, memory) => {
   await tool?.end();
 };
 
-const measureSizes = async () => {
-  await inStore('run', () => (workflow('many', tasks), run('run', '-q', 'many.yaml')),
-    [['web.home', '/'], ['web.run', '/runs/1'], ['web.tasks', '/runs/1/tasks?sort=duration']]);
-  if (many > 0)
-    await inStore('many', () => (workflow('many', many), run('run', '-q', 'many.yaml')),
-      [['web.many', '/runs/1'], ['web.many_tasks', '/runs/1/tasks?sort=duration']]);
-  if (logMib > 0)
-    await inStore('log', () => {
-      writeFileSync('log.yaml', `name: log\ntasks: {a: {run: "seq -f 'line %012.0f of a log, as tasks write them' 1 100000000 2>/dev/null | head -c ${logMib * 1048576}"}}\n`);
-      run('run', '-q', `--output-limit=${logMib}M`, 'log.yaml');
-    }, [['web.log', '/runs/1/log?task=a'], ['web.log_begin', '/runs/1/log?task=a&from=0'],
-      ['web.log_middle', `/runs/1/log?task=a&from=${logMib * 524288}`]], 'web.log.memory');
-  if (checkpoints > 0)
-    await inStore('session', () => execFileSync(`${build}/bench/sessions`, ['make', '.', String(checkpoints)]),
-      [['web.timeline', '/timeline'], ['web.branch', '/timeline?session=1'], ['web.session', '/sessions/1'],
-        ['web.compare', `/compare?from=1&to=${checkpoints}`], ['web.files', `/checkpoints/${checkpoints}/files`],
-        ['web.versions', '/sessions/1/history?path=f1.c'], ['web.grep', '/sessions/1/grep?pattern=nowhere'], ['web.search', '/search?q=changed']]);
-};
+const makeRun = (n) => () => (workflow('many', n), run('run', '-q', 'many.yaml'));
+const measureRun = () => inStore('run', makeRun(tasks),
+  [['web.home', '/'], ['web.run', '/runs/1'], ['web.tasks', '/runs/1/tasks?sort=duration']]);
+const measureMany = () => inStore('many', makeRun(many), [['web.many', '/runs/1'], ['web.many_tasks', '/runs/1/tasks?sort=duration']]);
+const measureLog = () => inStore('log', () => {
+  writeFileSync('log.yaml', `name: log\ntasks: {a: {run: "seq -f 'line %012.0f of a log, as tasks write them' 1 100000000 2>/dev/null | head -c ${logMib * 1048576}"}}\n`);
+  run('run', '-q', `--output-limit=${logMib}M`, 'log.yaml');
+}, [['web.log', '/runs/1/log?task=a'], ['web.log_begin', '/runs/1/log?task=a&from=0'],
+  ['web.log_middle', `/runs/1/log?task=a&from=${logMib * 524288}`]], 'web.log.memory');
+const measureSession = () => inStore('session', () => execFileSync(`${build}/bench/sessions`, ['make', '.', String(checkpoints)]),
+  [['web.timeline', '/timeline'], ['web.branch', '/timeline?session=1'], ['web.session', '/sessions/1'],
+    ['web.compare', `/compare?from=1&to=${checkpoints}`], ['web.files', `/checkpoints/${checkpoints}/files`],
+    ['web.versions', '/sessions/1/history?path=f1.c'], ['web.grep', '/sessions/1/grep?pattern=nowhere'], ['web.search', '/search?q=changed']]);
 
 // A frame is drawn behind the change that the page has got, and only then is the clock read.
-const measureShown = async (url, base, next) => {
+const makeOne = () => (makeRun(1)(), writeFileSync('one.yaml', 'name: one\ntasks: {a: {run: "sleep 2"}}\n'));
+const measureShown = async () => {
+  enterStore('shown');
+  makeOne();
   const tool = await browser();
   if (!tool) return;
-  const again = await serve();
+  const again = await serve(), next = 2;
   await tool.go(again.url);
   const shown = [];
   for (let i = 0; i < 2 * rounds; i++) {
@@ -233,13 +235,11 @@ const measureShown = async (url, base, next) => {
   await tool.end();
 };
 
-const measureLive = async () => {
-  process.chdir(`${dir}/run`);
-  process.env.CAIRN_STORE = `${dir}/run/.cairn`;
+const measureIdle = async () => {
+  enterStore('idle');
+  makeRun(tasks)();
   const { server, url, base } = await serve();
   const cookie = await enter(url);
-
-  // ---- Nothing happens ----
   const pages = [];
   for (let i = 0; i < 10; i++) pages.push(await open(base, cookie, '/runs/1'));
   await sleep(2000);
@@ -250,10 +250,15 @@ const measureLive = async () => {
   figure('web.idle.processor', [((after.ticks - before.ticks) * TICK_MS) / 100], '% of one', '<= 5');
   figure('web.idle.memory', [after.rss], 'MiB', '<= 30');
   for (const page of pages) await close(page);
+  server.kill();
+};
 
-  // ---- A task ends ----
+const measureSeen = async () => {
+  enterStore('seen');
+  makeOne();
+  const { server, url, base } = await serve();
+  const cookie = await enter(url);
   const seen = [];
-  writeFileSync('one.yaml', 'name: one\ntasks: {a: {run: "sleep 2"}}\n');
   for (let i = 0; i < 2 * rounds; i++) {
     const process_ = spawn(cairn, ['run', '-q', '--fresh', 'one.yaml'], { stdio: 'ignore' });
     const ended = new Promise((resolve) => process_.on('exit', resolve));
@@ -272,10 +277,15 @@ const measureLive = async () => {
     seen.push(at - Date.parse(events.find((event) => event.type === 'run_finished').time));
   }
   figure('web.seen', seen, 'ms', '<= 300');
+  server.kill();
+};
 
-  await measureShown(url, base, 2 + 2 * rounds);
-
-  // ---- A run beside an open page ----
+// A run beside an open page, and one without.
+const measureRate = async () => {
+  enterStore('rate');
+  makeRun(1)();
+  const { server, url, base } = await serve();
+  const cookie = await enter(url);
   const n = many || tasks;
   workflow('beside', n);
   const share = [];
@@ -311,11 +321,17 @@ const measureLive = async () => {
   server.kill();
 };
 
+const parts = { run: measureRun, many: many > 0 && measureMany, log: logMib > 0 && measureLog,
+  session: checkpoints > 0 && measureSession, idle: measureIdle, seen: measureSeen, shown: measureShown, rate: measureRate };
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !(name in parts));
 try {
+  if (unknown.length) throw new Error(`there is no part ${unknown.join(', ')}: ${Object.keys(parts).join(' ')}`);
   console.log(`# cairn web: ${tasks} and ${many} tasks, ${checkpoints} checkpoints, a log of ${logMib} MiB\n${'# name'.padEnd(34)} ${'n'.padStart(9)} ${'median'.padStart(12)} ${'p99'.padStart(12)} unit`);
-  await measureSizes();
-  await measureLive();
+  for (const [name, measure] of Object.entries(parts))
+    if (measure && (!wanted.length || wanted.includes(name))) await measure();
 } finally {
+  process.chdir('/');
   rmSync(dir, { recursive: true, force: true, maxRetries: 30 });
 }
 process.exit(0);

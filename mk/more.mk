@@ -52,8 +52,8 @@ $(BENCHES): $(BUILD)/%: %.c $(BUILD)/internal.a
 $(BUILD)/bench/peers $(BUILD)/bench/snapshot: $(BUILD)/%: $$(call sources_in,%) bench/bench.h $(BUILD)/internal.a
 	$(from_sources)
 .PHONY: bench-peers bench-snapshot bench-search bench-web
-bench-web: all $(BUILD)/bench/sessions ## pages of a run of 10,000 tasks, by node and Chromium
-	@BUILD='$(BUILD)' node --experimental-websocket --no-warnings bench/web.mjs
+bench-web: all $(BUILD)/bench/sessions ## pages of a run of 10,000 tasks, by node and Chromium; PARTS="run log"
+	@BUILD='$(BUILD)' node --experimental-websocket --no-warnings bench/web.mjs $(PARTS)
 bench-search: all $(BUILD)/bench/search ## searches of 10,000 and 100,000 texts
 	@BUILD='$(BUILD)' $(BUILD)/bench/search
 bench-snapshot: all $(BUILD)/bench/snapshot ## snapshots of files beside git, restic and borg
