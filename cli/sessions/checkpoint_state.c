@@ -182,21 +182,32 @@ bool is_session_checkpoint(const char *id)
 
 /* ---- Counts ---- */
 
-static int stop_at_once(void *context, const struct cairn_item *item)
+enum { KINDS_MOST = 16 };
+
+/* By place, as item_kind_at has them. */
+struct counts {
+    uint64_t of[KINDS_MOST];
+};
+
+static int count_item(void *context, const struct cairn_item *item)
 {
-    (void)context;
-    (void)item;
-    return 1;
+    struct counts *counts = context;
+    const struct item_kind *kind;
+    for (size_t i = 0; i < KINDS_MOST && (kind = item_kind_at(i)); i++)
+        counts->of[i] += strcmp(kind->name, item->kind) == 0;
+    return 0;
 }
 
-static int count_items(struct cairn_store *store, const char *id, const char *kind,
-                       uint64_t *count)
+/* Of all kinds at once: the checkpoint is read for each list. */
+static int count_items(struct cairn_store *store, const char *id, struct counts *counts)
 {
-    struct cairn_item_filter filter = {
-        .kind = kind, .checkpoint = id, .page = {.limit = 1}};
+    struct cairn_item_filter filter = {.checkpoint = id,
+                                       .page = {.oldest_first = true, .all = true}};
     struct cairn_error error = {0};
+    uint64_t total = 0;
+    *counts = (struct counts){{0}};
     return report_code(
-        cairn_item_list(store, NULL, &filter, stop_at_once, NULL, count, &error),
+        cairn_item_list(store, NULL, &filter, count_item, counts, &total, &error),
         &error);
 }
 
@@ -204,15 +215,14 @@ static int print_counts(struct cairn_store *store, const char *id, uint64_t item
 {
     const struct item_kind *kind;
     const char *separator = ": ";
-    int status = 0;
+    struct counts counts;
+    int status = count_items(store, id, &counts);
     out("items     %" PRIu64, items);
-    for (size_t i = 0; status == 0 && (kind = item_kind_at(i)); i++) {
-        uint64_t count = 0;
-        status = count_items(store, id, kind->name, &count);
-        if (count == 0)
+    for (size_t i = 0; status == 0 && i < KINDS_MOST && (kind = item_kind_at(i)); i++) {
+        if (counts.of[i] == 0)
             continue;
-        out("%s%" PRIu64 " %s", separator, count,
-            count == 1 ? kind->name : kind->plural);
+        out("%s%" PRIu64 " %s", separator, counts.of[i],
+            counts.of[i] == 1 ? kind->name : kind->plural);
         separator = ", ";
     }
     out("\n");
@@ -222,13 +232,11 @@ static int print_counts(struct cairn_store *store, const char *id, uint64_t item
 static int counts_document(struct doc *doc, struct cairn_store *store, const char *id)
 {
     const struct item_kind *kind;
-    int status = 0;
+    struct counts counts;
+    int status = count_items(store, id, &counts);
     doc_object(doc, "counts");
-    for (size_t i = 0; status == 0 && (kind = item_kind_at(i)); i++) {
-        uint64_t count = 0;
-        status = count_items(store, id, kind->name, &count);
-        doc_count(doc, kind->plural, count);
-    }
+    for (size_t i = 0; i < KINDS_MOST && (kind = item_kind_at(i)); i++)
+        doc_count(doc, kind->plural, counts.of[i]);
     doc_end(doc);
     return status;
 }
@@ -396,47 +404,43 @@ int checkpoint_state_document(struct doc *doc, struct cairn_store *store,
 /* ---- Its items ---- */
 
 struct listing {
-    const struct item_kind *kind;
-    struct doc *doc; /* with --json */
-    bool any;        /* an item of this kind was printed */
+    const struct item_kind *kind; /* of the item before; NULL: there was none */
+    struct doc *doc;              /* with --json */
 };
 
 static int print_item(void *context, const struct cairn_item *item)
 {
     struct listing *listing = context;
+    const struct item_kind *before = listing->kind;
     if (listing->doc) {
         doc_object(listing->doc, NULL);
         item_document(listing->doc, item);
         doc_end(listing->doc);
         return 0;
     }
-    if (!listing->any) {
+    if (!before || strcmp(before->name, item->kind) != 0) {
+        listing->kind = item_kind_named(item->kind);
         out("\n");
         item_headings(listing->kind);
     }
-    listing->any = true;
     item_line(listing->kind, item);
     return ui_output_lost();
 }
 
+/* One list for all kinds: the board is read for each list. */
 int checkpoint_items(struct cairn_store *store, const char *session, const char *id,
                      int section, struct doc *doc)
 {
-    const struct item_kind *kind;
-    for (size_t i = 0; (kind = item_kind_at(i)); i++) {
-        struct listing listing = {.kind = kind, .doc = doc};
-        struct cairn_item_filter filter = {.kind = kind->name,
-                                           .checkpoint = id,
-                                           .page = {.oldest_first = true, .all = true}};
-        struct cairn_error error = {0};
-        uint64_t total = 0;
-        if (section >= 0 && (size_t)section != i)
-            continue;
-        if (cairn_item_list(store, session, &filter, print_item, &listing, &total,
-                            &error) != 0)
-            return report_error(&error);
-    }
-    return 0;
+    const struct item_kind *only = section >= 0 ? item_kind_at((size_t)section) : NULL;
+    struct listing listing = {.doc = doc};
+    struct cairn_item_filter filter = {.kind = only ? only->name : NULL,
+                                       .checkpoint = id,
+                                       .page = {.oldest_first = true, .all = true}};
+    struct cairn_error error = {0};
+    uint64_t total = 0;
+    return report_code(
+        cairn_item_list(store, session, &filter, print_item, &listing, &total, &error),
+        &error);
 }
 
 /* cairn checkpoint at: what was known in a session at some time. */
