@@ -131,7 +131,8 @@ static int ask_about(struct engine *e, uint32_t task, struct cairn_error *error)
     return turn_add_intent(e, task, ROLE_DECIDE) ? error_nomem(error) : 0;
 }
 
-/* What makes the list has ended, and there is none. */
+/* What makes the list has ended, and there is none. Its services come first all the same:
+ * one that cannot run skips the group, whichever is known first. */
 static int fail_unlisted(struct engine *e, uint32_t task, struct cairn_error *error)
 {
     const struct task_def *def = graph_def(e->request.graph, task);
@@ -141,6 +142,10 @@ static int fail_unlisted(struct engine *e, uint32_t task, struct cairn_error *er
             why = def->foreach[k].why;
     if (e->request.mode == MODE_SETTLE)
         return 0; /* it stays taken: the next run may have the list */
+    if (!sched_is_served(&e->progress.sched, task)) {
+        sched_await(&e->progress.sched, task);
+        return 0;
+    }
     return fail_before_start(e, task, "its list is not known",
                              why.len ? why.ptr : "what makes it has passed on nothing",
                              error);

@@ -449,4 +449,28 @@ if python3 -c 'import socket; socket.AF_UNIX' 2>/dev/null; then
 else
     skip 'the example' 'there is no python3'
 fi
+# ---- A list that is known to be bad does not come before a service that cannot run ----
+mkdir bad && cd bad || exit 1
+cat >bad.yaml <<'END'
+name: bad
+on_failure: continue
+tasks:
+  split: {run: "true"}
+  first: {run: test -e good, needs: split}
+  up: {run: exec sleep 600, service: true, ready: "true", needs: first}
+  each: {foreach: {part: {from: split, value: parts}}, run: echo "$part", needs: up}
+END
+exits 1 cairn run bad.yaml
+matches '^skipped each' 'its service cannot run: it is skipped'
+exits 0 cairn plan
+matches 'may   each.* if up, which it needs, completes' 'the plan says what it depends on'
+exits 1 cairn resume
+matches '^skipped each' 'skipped again'
+touch good
+exits 1 cairn resume
+matches '^FAILED each.*its list is not known' 'with its service it fails'
+exits 0 cairn status --tasks
+matches 'completed +up' 'which ran before'
+cd ..
+
 done_testing

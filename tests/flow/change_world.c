@@ -68,7 +68,8 @@ void change_output_content(struct making *m)
     each_output(m, (uint32_t)(def - m->w->defs), lengthen_file);
 }
 
-/* A task that has not run yet has made no file. */
+/* A task that has not run yet has made no file. What is touched and then written anew may
+ * have been there before: a start does not read it. */
 static void touch_file(const char *path)
 {
     if (utimensat(AT_FDCWD, path, NULL, 0) && errno != ENOENT)
@@ -78,8 +79,10 @@ static void touch_file(const char *path)
 void change_output_touched(struct making *m)
 {
     struct def *def = picked(m, has_output);
-    if (def)
-        each_output(m, (uint32_t)(def - m->w->defs), touch_file);
+    if (!def)
+        return;
+    def->disturbed = true;
+    each_output(m, (uint32_t)(def - m->w->defs), touch_file);
 }
 
 static bool has_input(const struct def *def)
