@@ -140,7 +140,7 @@ static int run_found(struct settings *settings, const struct command *command, i
     if (settings->hooks)
         hooks_run_and_close(settings->store);
     else
-        cairn_store_close(settings->store);
+        store_close(settings->store);
     return status;
 }
 
@@ -203,24 +203,30 @@ static int run_command_line(struct settings *settings, int argc, char **argv)
     }
 }
 
-int main(int argc, char **argv)
+static int carry_out(int argc, char **argv)
 {
     struct settings settings;
-    int status = 0;
+    settings_init(&settings);
+    suggest_from(&settings);
+    ui_mask_by(mask_secrets, &settings);
+    int status = ui_end(run_command_line(&settings, argc > 0 ? argc - 1 : 0, argv + 1));
+    suggest_from(NULL);
+    ui_mask_by(NULL, NULL);
+    settings_release(&settings);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    int status = 0, control;
     if (first_process(argv, &status))
         return status;
     /* What is made here must be open to its owner: a umask of 0777 would lock them out
      * of their own store. */
     mode_t mask = umask(077);
     umask(mask & ~(mode_t)0700);
+    control = worker_control(argc, argv);
     ui_start();
     command_use(&command_tables);
-    settings_init(&settings);
-    suggest_from(&settings);
-    ui_mask_by(mask_secrets, &settings);
-    status = ui_end(run_command_line(&settings, argc > 0 ? argc - 1 : 0, argv + 1));
-    suggest_from(NULL);
-    ui_mask_by(NULL, NULL);
-    settings_release(&settings);
-    return status;
+    return control >= 0 ? worker_run(control, carry_out) : carry_out(argc, argv);
 }

@@ -205,6 +205,57 @@ void store_listen(struct cairn_store *store)
     cairn_store_on_notice(store, print_notice, NULL);
 }
 
+/* ---- A store that stays open for the next command line of a worker ---- */
+
+static struct {
+    bool on;
+    bool lent;
+    struct cairn_store *store; /* for reading; or NULL */
+} kept;
+
+void store_keep_open(void)
+{
+    kept.on = true;
+}
+
+/* What went wrong may lie in what is kept, or have left it as it was never meant to be.
+ */
+void store_end_line(bool good)
+{
+    if (!good || kept.lent) {
+        cairn_store_close(kept.store);
+        kept.store = NULL;
+    }
+    kept.lent = false;
+}
+
+int store_open(struct cairn_store **store, const struct cairn_store_options *options,
+               struct cairn_error *error)
+{
+    bool keeps = kept.on && !kept.lent && options->read_only;
+    if (!keeps)
+        return cairn_store_open(store, options, error);
+    if (!kept.store || !cairn_store_is_unchanged(kept.store, options)) {
+        struct cairn_store *fresh = NULL;
+        int rc = cairn_store_open(&fresh, options, error);
+        if (rc != 0)
+            return rc;
+        cairn_store_close(kept.store);
+        kept.store = fresh;
+    }
+    kept.lent = true;
+    *store = kept.store;
+    return 0;
+}
+
+void store_close(struct cairn_store *store)
+{
+    if (store && store == kept.store)
+        kept.lent = false;
+    else
+        cairn_store_close(store);
+}
+
 static int open_store_at(struct settings *settings, struct cairn_store **store,
                          const char *path, bool found, bool read_only,
                          struct cairn_error *error)
@@ -216,7 +267,7 @@ static int open_store_at(struct settings *settings, struct cairn_store **store,
         .sync = (enum cairn_sync)settings->number[OPT_SYNC],
         .key_file = key_path(settings),
     };
-    int rc = cairn_store_open(store, &options, error);
+    int rc = store_open(store, &options, error);
     if (rc == 0)
         store_listen(*store);
     return rc;
@@ -295,7 +346,7 @@ char *mask_secrets(void *context, const char *text)
     struct cairn_error none = {0};
     char *masked = NULL;
     int rc = cairn_masked(store, text, &masked, &none);
-    cairn_store_close(store);
+    store_close(store);
     if (rc != 0 && rc != CAIRN_ENOMEM) /* of a store that is damaged nothing is known */
         (void)cairn_masked(NULL, text, &masked, &none);
     return masked;
@@ -744,7 +795,7 @@ void say_unfinished_restores(struct cairn_store *store, const char *session, boo
     (void)cairn_restore_unfinished(store, session, all, tell_one, &telling, NULL);
 }
 
-static const char *own; /* of the process: what it was given does not change */
+static const char *own; /* of the command line */
 
 void unfinished_restores_of(const char *session)
 {
@@ -867,5 +918,5 @@ void hooks_run_and_close(struct cairn_store *store)
     hooks_run(store);
     if (store)
         say_own_unfinished_restores(store);
-    cairn_store_close(store);
+    store_close(store);
 }

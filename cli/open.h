@@ -37,6 +37,15 @@ const char *key_path(const struct settings *settings);
  * are in; else the one that the store lies in, if we are in that. */
 int search_project(const struct settings *settings, struct cairn_store *store,
                    char out[PATH_MAX]);
+/* As cairn_store_open and cairn_store_close; after store_keep_open, in a worker
+ * (server/worker.h), one store that was opened for reading stays open for the next
+ * command line, which opens it anew if cairn_store_is_unchanged says no. */
+int store_open(struct cairn_store **store, const struct cairn_store_options *options,
+               struct cairn_error *error);
+void store_close(struct cairn_store *store);
+void store_keep_open(void);
+/* Behind each command line; one that did not go well leaves nothing. */
+void store_end_line(bool good);
 /* The store for reading; it must exist. */
 int store_for_reading(struct settings *settings, struct cairn_store **store);
 /* The same, but `*store` is NULL when there is none. The n-th operand may be a workflow

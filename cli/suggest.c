@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of the process: what it was given does not change. */
+/* Of the command line. */
 static struct {
     const struct settings *settings;
     char store[PATH_MAX]; /* "" if --store or the search finds it */
@@ -19,6 +19,7 @@ static struct {
 void suggest_from(const struct settings *settings)
 {
     from.settings = settings;
+    from.store[0] = '\0';
 }
 
 /* ---- A store that has to be named ---- */

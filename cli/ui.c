@@ -359,6 +359,14 @@ void ui_start(void)
     ui.color = ui.live && !ui.no_color;
 }
 
+void ui_again(void)
+{
+    ui.json = ui.quiet = ui.out_color = false;
+    ui.output_optional = ui.incomplete = false;
+    ui.output_error = 0;
+    clearerr(stdout);
+}
+
 void ui_configure(bool json, bool quiet)
 {
     ui.json = json;

@@ -22,6 +22,8 @@ uint64_t output_queue_dropped(void);
 /* Opens descriptors 0 to 2 where they are closed, and sets signals to their defaults.
  * Call it before anything else. */
 void ui_start(void);
+/* Before the next command line of the same process. */
+void ui_again(void);
 void ui_configure(bool json, bool quiet);
 bool ui_json(void);
 bool ui_quiet(void);

@@ -330,6 +330,7 @@ static bool take_member(void *context, const char *key, const struct value *valu
         problem(form, key, "is given twice, under two names");
         return false;
     }
+    form->out->stores = form->out->stores || slot->property->stores;
     slot->meant = meant(slot->property, value);
     slot->value = slot->meant ? slot->meant : value;
     slot->taken = slot->property->ignored || slot->property->kind == PROPERTY_DIRECTORY;

@@ -18,6 +18,7 @@ struct arguments {
     size_t input_bytes;
     char *directory; /* where it is carried out, or NULL: here */
     bool read_only;  /* properties that store something are not there */
+    bool stores;     /* one of these was given */
     struct buf problem;
     bool failed;   /* out of memory */
     bool too_many; /* more than ARGUMENTS_MAX */

@@ -6,6 +6,7 @@
 
 #include "server/arguments.h"
 #include "server/server.h"
+#include "server/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -77,11 +79,9 @@ failed:
     _exit(126);
 }
 
-/* A pipe whose ends no child inherits, above the three that a child puts in place. */
-static int make_pipe(int ends[2])
+/* Ends that no child inherits, above the three that a child puts in place. */
+static int move_up(int ends[2])
 {
-    if (pipe2(ends, O_CLOEXEC))
-        return errno;
     for (int i = 0; i < 2; i++) {
         int higher = ends[i] < 3 ? fcntl(ends[i], F_DUPFD_CLOEXEC, 3) : ends[i];
         int error = errno;
@@ -97,6 +97,17 @@ static int make_pipe(int ends[2])
     return 0;
 }
 
+static int make_pipe(int ends[2])
+{
+    return pipe2(ends, O_CLOEXEC) ? errno : move_up(ends);
+}
+
+static int make_socket(int ends[2])
+{
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) ? errno
+                                                                       : move_up(ends);
+}
+
 static void close_end(int *fd)
 {
     if (*fd >= 0)
@@ -104,11 +115,16 @@ static void close_end(int *fd)
     *fd = -1;
 }
 
-static int make_pipes(struct child *child, int theirs[3], bool has_input)
+static int make_pipes(struct child *child, int theirs[3],
+                      const struct child_start *start)
 {
     int ends[2];
     int error = 0;
-    if (has_input) {
+    if (start->worker) {
+        error = make_socket(ends);
+        theirs[0] = error ? -1 : ends[0];
+        child->control = error ? -1 : ends[1];
+    } else if (start->has_input) {
         error = make_pipe(ends);
         theirs[0] = error ? -1 : ends[0];
         child->in = error ? -1 : ends[1];
@@ -172,7 +188,7 @@ int child_start(struct child *child, const struct child_start *start)
     job.environment = own ? own : environ;
     error = start->variable && !own
                 ? ENOMEM
-                : make_pipes(child, job.fds, start->has_input)
+                : make_pipes(child, job.fds, start)
                       ?: clone_child(child, &job);
     free(own);
     for (int i = 0; i < 3; i++)
@@ -212,6 +228,7 @@ static void child_close(struct child *child)
     close_end(&child->in);
     close_end(&child->out);
     close_end(&child->err);
+    close_end(&child->control);
 }
 
 /* What the command of a call is given and prints. What it prints beyond the limit is
@@ -323,6 +340,101 @@ static void calls_leave_detached(struct calls *calls)
 {
     for (size_t i = 0; i < calls->n_detached; i++)
         close(calls->detached[i]);
+}
+
+/* Workers. One that was told to end never gets another call, and after some hundred
+ * calls there is a new one, so that what a command may leave behind does not add up. */
+
+#define WORKER_CALLS 500
+#define WORKER_IDLE_MS 60000
+
+/* The words as a packet; 0: they do not fit. */
+static size_t pack_words(char *const *argv, char packet[WORKER_BYTES])
+{
+    size_t n = 0;
+    for (size_t i = 0; argv[i]; i++) {
+        size_t bytes = strlen(argv[i]) + 1;
+        if (i == WORKER_WORDS || bytes > WORKER_BYTES - n)
+            return 0;
+        memcpy(packet + n, argv[i], bytes);
+        n += bytes;
+    }
+    return n;
+}
+
+static void end_worker(struct child *worker)
+{
+    child_signal(worker, SIGKILL);
+    child_reap(worker);
+}
+
+static void end_workers(struct calls *calls)
+{
+    while (calls->n_idle > 0)
+        end_worker(&calls->idle[--calls->n_idle]);
+}
+
+/* Gives the call to a worker: the one that was busy last, or a new one. False: it needs
+ * a process of its own, which will say what is wrong. */
+static bool give_to_worker(struct calls *calls, struct call *call)
+{
+    static char name[] = WORKER_NAME;
+    static char *const words[] = {name, NULL};
+    const struct child_start start = {.argv = words, .worker = true};
+    char packet[WORKER_BYTES];
+    size_t n = !call->reads || call->starts || call->arguments.input ||
+                       call->arguments.directory || call->variable
+                   ? 0
+                   : pack_words(call->arguments.argv, packet);
+    while (n > 0) {
+        bool fresh = calls->n_idle == 0;
+        if (fresh && child_start(&call->child, &start) != 0)
+            return false;
+        if (!fresh)
+            call->child = calls->idle[--calls->n_idle];
+        if (send(call->child.control, packet, n, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+            (ssize_t)n) {
+            call->child.calls++;
+            return true;
+        }
+        end_worker(&call->child); /* it had ended already */
+        if (fresh)
+            return false;
+    }
+    return false;
+}
+
+/* Whether the worker has answered: then all that it printed is in the pipes. */
+static bool has_answered(struct call *call)
+{
+    return call->child.control >= 0 && !call->signalled &&
+           recv(call->child.control, &call->status, sizeof call->status,
+                MSG_DONTWAIT) == (ssize_t)sizeof call->status;
+}
+
+static void keep_worker(struct calls *calls, struct call *call)
+{
+    if (call->child.calls >= WORKER_CALLS || calls->n_idle == COUNT_OF(calls->idle)) {
+        end_worker(&call->child);
+        return;
+    }
+    calls->idle[calls->n_idle++] = call->child;
+    calls->idle_until_ms = clock_ms() + WORKER_IDLE_MS;
+    call->child = CHILD_NONE;
+}
+
+/* Those that have ended by themselves, or have had nothing to do for long. */
+static void look_after_workers(struct calls *calls)
+{
+    if (calls->n_idle > 0 && clock_ms() >= calls->idle_until_ms)
+        end_workers(calls);
+    for (size_t i = calls->n_idle; i-- > 0;) {
+        struct pollfd fd = {calls->idle[i].pidfd, POLLIN, 0};
+        if (poll(&fd, 1, 0) != 1)
+            continue;
+        child_reap(&calls->idle[i]);
+        calls->idle[i] = calls->idle[--calls->n_idle];
+    }
 }
 
 /* Calls that wait, run and end. One that is to end gets SIGTERM, and SIGKILL after a
@@ -553,7 +665,7 @@ static void start_call(struct calls *calls, struct call *call)
                                 .detached = call->starts,
                                 .has_input = call->arguments.input != NULL,
                                 .variable = call->variable};
-    int error = child_start(&call->child, &start);
+    int error = give_to_worker(calls, call) ? 0 : child_start(&call->child, &start);
     if (error) {
         call->status = 126;
         buf_format(&call->err, "cannot carry it out%s%s: %s",
@@ -621,6 +733,7 @@ size_t calls_poll(struct calls *calls, struct pollfd *fds, int64_t *until_ms)
         n = add_fd(fds, n, call->child.in, POLLOUT);
         n = add_fd(fds, n, call->child.out, POLLIN);
         n = add_fd(fds, n, call->child.err, POLLIN);
+        n = add_fd(fds, n, call->child.control, POLLIN);
         n = add_fd(fds, n, call->child.pidfd, POLLIN);
         if (call->deadline_ms != 0 && !call->killed && call->deadline_ms < *until_ms)
             *until_ms = call->deadline_ms;
@@ -629,6 +742,10 @@ size_t calls_poll(struct calls *calls, struct pollfd *fds, int64_t *until_ms)
     }
     for (size_t i = 0; i < calls->n_detached; i++)
         n = add_fd(fds, n, calls->detached[i], POLLIN);
+    for (size_t i = 0; i < calls->n_idle; i++)
+        n = add_fd(fds, n, calls->idle[i].pidfd, POLLIN);
+    if (calls->n_idle > 0 && calls->idle_until_ms < *until_ms)
+        *until_ms = calls->idle_until_ms;
     if (calls_tell_due(calls) < *until_ms)
         *until_ms = calls_tell_due(calls);
     return n;
@@ -658,14 +775,17 @@ static bool let_go(struct calls *calls, struct call **at)
 static bool serve_call(struct calls *calls, struct call **at)
 {
     struct call *call = *at;
-    bool ended = has_ended(call);
+    bool answered = has_answered(call), ended = !answered && has_ended(call);
     call_move_bytes(call);
-    if (!ended) {
+    if (!ended && !answered) {
         check_time(call, clock_ms());
         check_late(calls, call, clock_ms());
         return !let_go(calls, at);
     }
-    call->status = child_reap(&call->child);
+    if (answered)
+        keep_worker(calls, call);
+    else
+        call->status = child_reap(&call->child);
     finish(calls, call);
     remove_running(at);
     return false;
@@ -678,6 +798,7 @@ void calls_serve(struct calls *calls)
             at = &(*at)->next;
     calls_tell(calls);
     calls_reap_detached(calls);
+    look_after_workers(calls);
 }
 
 void calls_end(struct calls *calls)
@@ -699,5 +820,6 @@ void calls_end(struct calls *calls)
         (void)poll(fds, (nfds_t)n, until > now ? (int)(until - now) : 0);
         calls_serve(calls);
     }
+    end_workers(calls);
     calls_leave_detached(calls);
 }

@@ -3,7 +3,9 @@
  *
  * The command is a process: this same executable, in a process group of its
  * own, with pipes, and known by a descriptor, so that a signal never meets another
- * process. It dies with the server, unless it is detached.
+ * process. It dies with the server, unless it is detached. What only reads, and soon
+ * ends, is carried out by a worker: such a process that takes one command line after
+ * the other (worker.h), never two at a time, so that it takes no other call with it.
  *
  * The loop asks calls_poll for what to wait, hands what came to calls_serve, and each
  * call's `finish` makes the result out of what the command printed.
@@ -21,6 +23,8 @@
 struct child {
     int pidfd;        /* -1: there is none */
     int in, out, err; /* our ends of its pipes; -1: closed */
+    int control;      /* of a worker: our end of its socket; else -1 */
+    unsigned calls;   /* of a worker: those that it was given */
 };
 
 struct child_start {
@@ -28,10 +32,11 @@ struct child_start {
     const char *directory; /* or NULL: here */
     bool detached;         /* goes on when the server ends */
     bool has_input;        /* else its stdin is empty */
+    bool worker;           /* its stdin is the socket */
     char *variable;        /* NAME=value in its environment, beside ours; or NULL */
 };
 
-#define CHILD_NONE ((struct child){-1, -1, -1, -1})
+#define CHILD_NONE ((struct child){-1, -1, -1, -1, -1, 0})
 
 /* 0, or an errno. Reading ends do not block. */
 int child_start(struct child *child, const struct child_start *start);
@@ -106,6 +111,7 @@ struct call {
     int64_t late_ms;
     bool starts;    /* answers with its first line, and goes on */
     bool ordered;   /* not beside another one that is */
+    bool reads;     /* only reads, and soon ends: a worker may carry it out */
     char *variable; /* for its environment, or NULL; the caller's */
 
     struct child child;
@@ -124,6 +130,9 @@ struct calls {
     bool shared;                  /* by several clients, none of which may have all */
     int detached[CALLS_DETACHED]; /* pidfds of runs that go on */
     size_t n_detached;
+    struct child idle[CALLS_RUNNING]; /* workers without a call, ... */
+    size_t n_idle;
+    int64_t idle_until_ms; /* ... which end then */
     struct server *server;
 };
 
@@ -143,7 +152,8 @@ void calls_hang_up(struct calls *calls, int64_t *until_ms);
 
 /* Starts what can be. Returns how many descriptors were added to fds, which has room
  * for CALLS_FDS; lowers *until_ms to the next time when something is due. */
-#define CALLS_FDS ((2 * CALLS_RUNNING + CALLS_AWAITING) * 4 + CALLS_DETACHED)
+#define CALLS_FDS \
+    ((2 * CALLS_RUNNING + CALLS_AWAITING) * 4 + CALLS_DETACHED + CALLS_RUNNING)
 
 size_t calls_poll(struct calls *calls, struct pollfd *fds, int64_t *until_ms);
 /* After poll: reads, writes, reaps, and finishes calls. */

@@ -316,13 +316,14 @@ void web_answer(struct web *web, const struct ask *ask, struct response *respons
 #define IDLE_MS 60000    /* between requests */
 #define ALIVE_MS 15000   /* a stream that is silent says that it is there */
 #define SWEEP_MS 1000
-#define NEWS_MS 100                  /* news are looked at so often, ... */
-#define NEWS_AGAIN_MS 500            /* ... and what they are about once more */
-#define NEWS_BLIND_MS 250            /* where the system does not tell them */
-#define DEED_MS 60000                /* for what a form asks for */
-#define LATE_MS 2000                 /* until who asked is told that it goes on */
-#define LIVE_MAX 64                  /* pages that are renewed at once */
-#define OWN_FDS (2 * CALLS_FDS + 32) /* of calls and files */
+#define NEWS_MS 100       /* news are looked at so often, ... */
+#define NEWS_AGAIN_MS 500 /* ... and what they are about once more */
+#define NEWS_BLIND_MS 250 /* where the system does not tell them */
+#define DEED_MS 60000     /* for what a form asks for */
+#define LATE_MS 2000      /* until who asked is told that it goes on */
+#define LIVE_MAX 64       /* pages that are renewed at once */
+/* Of calls, workers without a call, and files. */
+#define OWN_FDS (2 * CALLS_FDS + 3 * CALLS_RUNNING + 32)
 
 static const struct microhttpd *mhd; /* from http_start on */
 

@@ -277,6 +277,7 @@ static void start_completion(struct server *server, struct request *request,
         return;
     buf_format(&subject, "%s=%s", row->argument, beginning);
     call->finish = finish_completion;
+    call->reads = true;
     call->subject = text_take(&subject);
     call->arguments.failed = call->arguments.failed || !call->subject;
     for (size_t i = 0; row->words[i]; i++)

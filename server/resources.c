@@ -191,6 +191,7 @@ void resources_read(struct server *server, struct request *request)
     if (!call)
         return;
     call->finish = finish_read;
+    call->reads = true;
     call->subject = strdup(uri);
     call->arguments.failed = call->arguments.failed || !call->subject;
     if (add_words(&call->arguments, uri) && add_parts(&call->arguments, uri)) {
@@ -331,6 +332,7 @@ void resources_list(struct server *server, struct request *request)
     if (!call)
         return;
     call->finish = finish_list;
+    call->reads = true;
     call->subject = cursor ? strdup(cursor) : NULL;
     call->arguments.failed = call->arguments.failed || (cursor && !call->subject);
     for (size_t i = 0; lists[list].words[i]; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The server of `cairn mcp`: the Model Context Protocol over stdin and stdout, a JSON
  * message a line, or over HTTP. What a client asks for is done by commands of cairn,
- * each a process of its own, so that whatever a call does, the server goes on. */
+ * in processes of their own, so that whatever a call does, the server goes on. */
 #ifndef SERVER_SERVE_H
 #define SERVER_SERVE_H
 

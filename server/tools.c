@@ -327,6 +327,8 @@ void tools_call(struct server *server, struct request *request)
         call->lane = lane_of(call);
         /* A run that was started has its number before the next change begins. */
         call->ordered = call->lane == LANE_QUICK && !(tool->hints & HINT_READ_ONLY);
+        call->reads = call->lane == LANE_QUICK && tool->hints & HINT_READ_ONLY &&
+                      !call->arguments.stores;
         server_start_call(server, call);
         return;
     }

@@ -245,6 +245,76 @@ static int note_place(struct cairn_store *store, struct cairn_error *error)
     return 0;
 }
 
+/* Field by field: structs may have gaps. */
+static void look_at_files(const struct cairn_store *store, struct store_look *look)
+{
+    const char *const paths[STORE_LOOKED_AT] = {store->paths.dir, store->paths.db,
+                                                store->paths.wal, store->paths.lock};
+    struct stat st;
+    *look = (struct store_look){.version = -1};
+    for (size_t i = 0; i < STORE_LOOKED_AT; i++) {
+        if (lstat(paths[i], &st) < 0)
+            continue;
+        look->at[i].device = st.st_dev;
+        look->at[i].inode = st.st_ino;
+        look->at[i].mode = st.st_mode;
+        look->at[i].uid = st.st_uid;
+        look->at[i].gid = st.st_gid;
+    }
+}
+
+static int note_look(struct cairn_store *store, struct cairn_error *error)
+{
+    struct db_header header;
+    look_at_files(store, &store->look);
+    int rc = db_header(store->db, &header, error);
+    if (!rc)
+        store->look.version = header.user_version;
+    return rc;
+}
+
+static bool same_files(const struct store_look *a, const struct store_look *b)
+{
+    for (size_t i = 0; i < STORE_LOOKED_AT; i++)
+        if (a->at[i].device != b->at[i].device || a->at[i].inode != b->at[i].inode ||
+            a->at[i].mode != b->at[i].mode || a->at[i].uid != b->at[i].uid ||
+            a->at[i].gid != b->at[i].gid)
+            return false;
+    return true;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_paths(const struct cairn_store *store,
+                       const struct cairn_store_options *options)
+{
+    struct store_paths now = {.dir = NULL};
+    bool same = store_paths_find(&now, options, NULL) == 0;
+    same = same && same_text(now.dir, store->paths.dir) &&
+           same_text(now.fork_dir, store->paths.fork_dir) &&
+           same_text(now.project, store->paths.project) &&
+           now.fork_session == store->paths.fork_session;
+    store_paths_release(&now);
+    return same;
+}
+
+bool cairn_store_is_unchanged(const struct cairn_store *store,
+                              const struct cairn_store_options *options)
+{
+    struct store_look now;
+    struct db_header header;
+    if (!store->read_only || store->key || store->reads > 0 || store->read_open ||
+        options->size > sizeof *options || !options->read_only || options->key_file ||
+        !same_paths(store, options))
+        return false;
+    look_at_files(store, &now);
+    return same_files(&now, &store->look) && db_header(store->db, &header, NULL) == 0 &&
+           header.user_version == store->look.version;
+}
+
 bool store_in_place(const struct cairn_store *store)
 {
     struct stat st;
@@ -282,6 +352,8 @@ int store_open_at(struct cairn_store **out, const struct cairn_store_options *op
                               : open_writer(store, options->create, error);
     if (!rc)
         rc = note_place(store, error);
+    if (!rc && store->read_only)
+        rc = note_look(store, error);
     if (rc) {
         cairn_store_close(store);
         return rc;

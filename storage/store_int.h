@@ -55,6 +55,17 @@ struct last_commit {
 
 enum { STORE_IDENTITY = 33 }; /* 32 hex digits */
 
+/* The directory, the database, the WAL and the lock file as they were found, and the
+ * version of the tables. What is not there is all 0. */
+enum { STORE_LOOKED_AT = 4 };
+struct store_look {
+    struct {
+        uint64_t device, inode;
+        uint32_t mode, uid, gid;
+    } at[STORE_LOOKED_AT];
+    int64_t version;
+};
+
 struct cairn_store {
     struct store_paths paths;
     struct db *db;
@@ -90,6 +101,7 @@ struct cairn_store {
     unsigned n_holds;
 
     uint64_t db_device, db_inode; /* of the database, when the store was opened */
+    struct store_look look;       /* the same of all its files; of a reader only */
     uint64_t wal_inode;           /* of the WAL that our connection uses */
     unsigned wal_pages;           /* after the last commit */
     unsigned transfer_pages;      /* the WAL is transferred from this size on */

@@ -306,7 +306,7 @@ int command_checkpoint_list(struct settings *settings)
         say_unfinished_restores(store, settings->text[OPT_ONLY_SESSION],
                                 !settings->given[OPT_ONLY_SESSION]);
     }
-    cairn_store_close(store);
+    store_close(store);
     return status;
 }
 
@@ -671,6 +671,6 @@ int command_checkpoint_timeline(struct settings *settings)
     struct tree tree = {.settings = settings};
     int status = store_for_reading(settings, &tree.store) ?: show_tree(&tree);
     run_lineage_release(&tree.lineage);
-    cairn_store_close(tree.store);
+    store_close(tree.store);
     return status;
 }

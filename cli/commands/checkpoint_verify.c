@@ -95,7 +95,7 @@ int command_checkpoint_head(struct settings *settings)
     if (status == 0 &&
         cairn_checkpoint_head(store, run, add_head, &list, &list.of, &error) != 0)
         status = report_error(&error);
-    cairn_store_close(store);
+    store_close(store);
     if (status == 0 && list.failed) {
         status = report_nomem();
     } else if (status == 0 && ui_json()) {

@@ -735,7 +735,7 @@ static int claim_any(struct settings *settings)
     if (came && !a.claimed)
         end_by_signal();
     cairn_claimed_free(a.claimed);
-    cairn_store_close(a.store);
+    store_close(a.store);
     return status;
 }
 
@@ -789,7 +789,7 @@ int command_claim(struct settings *settings)
         status = print_document(settings, run, token);
     else if (status == 0)
         out("%s\n", token);
-    cairn_store_close(store);
+    store_close(store);
     return status;
 }
 
@@ -824,6 +824,6 @@ int command_renew(struct settings *settings)
         status = missing_task(store, run, task, &error);
     else if (status == 0)
         status = report_renewed(settings, run);
-    cairn_store_close(store);
+    store_close(store);
     return status;
 }

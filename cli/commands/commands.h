@@ -51,6 +51,10 @@ int command_checkpoint_head(struct settings *settings);
 int command_checkpoint_delete(struct settings *settings);
 int command_checkpoint_prune(struct settings *settings);
 int command_mcp(struct settings *settings);
+/* The socket of a worker of `cairn mcp`; -1: this process is none. */
+int worker_control(int argc, char **argv);
+/* Has each command line that comes carried out by that function; until there is none. */
+int worker_run(int control, int (*carry_out)(int argc, char **argv));
 int command_web(struct settings *settings);
 
 /* Those of --allow-host. */

@@ -223,7 +223,7 @@ static int check_key(struct settings *settings)
     if (!options.key_file)
         return 0;
     rc = cairn_store_open(&store, &options, &error);
-    cairn_store_close(store);
+    store_close(store);
     if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EUSAGE)
         return report_error(&error);
     return 0;
@@ -254,7 +254,7 @@ static int repair_store(struct settings *settings)
         print_losses(&losses);
         print_result(&result);
     }
-    cairn_store_close(store);
+    store_close(store);
     if (losses.failed)
         ui_warn("out of memory: not all that was lost is listed");
     release_losses(&losses);
@@ -333,7 +333,7 @@ static int look_at_unfinished(struct settings *settings, struct findings_report 
         return report_error(&error);
     int status = each_unfinished(store, store_hint(settings), 0, add_unfinished, report)
                      ?: each_unfinished_restore(store, add_restore, report);
-    cairn_store_close(store);
+    store_close(store);
     return status;
 }
 
@@ -347,7 +347,7 @@ static void name_files(struct settings *settings, struct findings_report *report
         (void)cairn_store_open(&store, &options, NULL);
     damaged_name(&report->objects, store, report->doc);
     damaged_release(&report->objects);
-    cairn_store_close(store);
+    store_close(store);
 }
 
 int command_doctor(struct settings *settings)
@@ -516,7 +516,7 @@ int command_gc(struct settings *settings)
     }
     if (store && !options.dry_run)
         store_forget(store);
-    cairn_store_close(store);
+    store_close(store);
     return status;
 }
 
@@ -712,6 +712,6 @@ int command_clean(struct settings *settings)
         status = clean(settings, workflow, store, &options);
     }
     cairn_workflow_free(workflow);
-    cairn_store_close(store);
+    store_close(store);
     return status;
 }

@@ -1120,6 +1120,6 @@ int command_log(struct settings *settings)
         status = run_option(settings, log.store, &log.run);
     if (status == 0)
         status = print_paged(&log);
-    cairn_store_close(log.store);
+    store_close(log.store);
     return status;
 }

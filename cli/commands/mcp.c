@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn mcp: what it is asked for on the command line, for the server (server/). */
+/* cairn mcp: what it is asked for on the command line, for the server (server/), and its
+ * workers. */
 #include "cli/commands/commands.h"
 #include "cli/exit_status.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 #include "server/serve.h"
+#include "server/worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* A call may be carried out in another directory, so a path is made absolute; NULL
@@ -97,7 +102,7 @@ static int token_in_store(struct settings *settings, char **out)
     *out = malloc(n);
     if (*out)
         snprintf(*out, n, "%s/mcp.token", path);
-    cairn_store_close(store);
+    store_close(store);
     return *out ? 0 : report_nomem();
 }
 
@@ -194,4 +199,58 @@ int command_mcp(struct settings *settings)
                                              : serve_client(&options);
     free(store);
     return status;
+}
+
+/* ---- The worker (server/worker.h) ---- */
+
+/* No command may take the socket for its stdin. */
+int worker_control(int argc, char **argv)
+{
+    int type = 0, control, nothing;
+    socklen_t n = sizeof type;
+    if (argc != 1 || strcmp(argv[0], WORKER_NAME) != 0 ||
+        getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &n) != 0 ||
+        type != SOCK_SEQPACKET)
+        return -1;
+    control = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (control < 0 || nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
+        _exit(EXIT_SYSTEM);
+    close(nothing);
+    return control;
+}
+
+/* The words of a packet, each of which ends in it. */
+static int split_packet(char *packet, size_t n, char **argv)
+{
+    int argc = 0;
+    for (char *at = packet; at < packet + n && argc < WORKER_WORDS;
+         at += strlen(at) + 1)
+        argv[argc++] = at;
+    argv[argc] = NULL;
+    return argc;
+}
+
+int worker_run(int control, int (*carry_out)(int argc, char **argv))
+{
+    static char packet[WORKER_BYTES + 1];
+    char *argv[WORKER_WORDS + 1];
+    store_keep_open();
+    for (;;) {
+        ssize_t n = recv(control, packet, WORKER_BYTES, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        packet[n] = '\0';
+        int status = carry_out(split_packet(packet, (size_t)n, argv), argv);
+        store_end_line(status == 0);
+        ui_again();
+        unfinished_restores_of(NULL);
+        session_forget_fork();
+        if (send(control, &status, sizeof status, MSG_NOSIGNAL) < 0)
+            break;
+    }
+    store_end_line(false);
+    return 0;
 }

@@ -450,7 +450,7 @@ int command_plan(struct settings *settings)
     }
     cairn_plan_free(plan);
     cairn_workflow_free(workflow);
-    cairn_store_close(store);
+    store_close(store);
     secrets_given_release(&secrets);
     return status;
 }
@@ -794,7 +794,7 @@ int command_explain(struct settings *settings)
     if (status == 0)
         status = explain_task(settings, store, workflow, &options);
     cairn_workflow_free(workflow);
-    cairn_store_close(store);
+    store_close(store);
     secrets_given_release(&secrets);
     return status;
 }

@@ -174,7 +174,7 @@ static void offer_unfinished(struct settings *settings)
             (unsigned long long)number, (unsigned long long)number,
             store_hint(settings));
     cairn_workflow_free(workflow);
-    cairn_store_close(store);
+    store_close(store);
 }
 
 int command_run(struct settings *settings)

@@ -133,10 +133,10 @@ static int open_store(struct settings *settings, struct cairn_store **store)
     struct cairn_error error = {0};
     struct cairn_store_options options = {.path = store_path(settings),
                                           .key_file = key_path(settings)};
-    int rc = cairn_store_open(store, &options, &error);
+    int rc = store_open(store, &options, &error);
     if (rc == CAIRN_EIO && !settings->given[OPT_REBUILD]) {
         options.read_only = true;
-        rc = cairn_store_open(store, &options, &error);
+        rc = store_open(store, &options, &error);
     }
     return rc ? report_error(&error) : 0;
 }

@@ -505,7 +505,7 @@ static int run(struct shell *shell)
     const char *own = getenv("SHELL");
     const char *argv[] = {own && own[0] != '\0' ? own : "/bin/sh", NULL};
     const char *const *rest = (const char *const *)(uintptr_t)shell->settings->rest;
-    cairn_store_close(shell->store);
+    store_close(shell->store);
     shell->store = NULL;
     announce(shell);
     return child_run(shell->made->directory, rest ? rest : argv, shell->made->env);
@@ -564,7 +564,7 @@ int command_shell(struct settings *settings)
     if (status == 0)
         status = settings->given[OPT_PRINT] ? print(&shell) : open_shell(&shell);
     cairn_shell_free(shell.made);
-    cairn_store_close(shell.store);
+    store_close(shell.store);
     release_asked(&shell);
     secrets_given_release(&shell.secrets);
     return status;

@@ -998,6 +998,6 @@ int command_status(struct settings *settings)
             status = ui_json() ? print_document(settings, store, &run)
                                : print_text(settings, store, &run);
     }
-    cairn_store_close(store);
+    store_close(store);
     return status;
 }

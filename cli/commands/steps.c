@@ -369,7 +369,7 @@ int command_cancel(struct settings *settings)
     else if (status == 0)
         status = report_cancelled(settings, store, &run,
                                   how == CAIRN_CANCEL_ASKED ? "requested" : "marked");
-    cairn_store_close(store);
+    store_close(store);
     return status;
 }
 

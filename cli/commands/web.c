@@ -82,7 +82,7 @@ int report_page(struct settings *settings)
     if (status == 0)
         status = write_page(settings, &page);
     buf_release(&page);
-    cairn_store_close(store);
+    store_close(store);
     return status;
 }
 
@@ -193,7 +193,7 @@ static int current_store(struct serving *serving, struct cairn_error *error)
         int rc = cairn_store_open(&again, &options, error);
         if (rc != 0)
             return rc;
-        cairn_store_close(serving->store);
+        store_close(serving->store);
         serving->store = again;
         serving->news = cairn_store_watch(again);
         serving->opened++;
@@ -427,7 +427,7 @@ void pages_end(struct serving *serving)
         return;
     if (serving->left && current_store(serving, &error) == 0)
         say_unfinished_restores(serving->store, NULL, true);
-    cairn_store_close(serving->store);
+    store_close(serving->store);
     acts_free(serving->acts);
     free(serving->words[0]);
     free(serving->words[1]);

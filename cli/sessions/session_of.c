@@ -127,6 +127,11 @@ void others_say(const struct others_changed *others)
 
 static bool in_fork; /* set where the store is opened */
 
+void session_forget_fork(void)
+{
+    in_fork = false;
+}
+
 /* In the directory of a fork its file .cairn says which session is meant: the variable
  * may be that of an agent which works here for a while. */
 static const char *session_variable(void)
@@ -179,16 +184,16 @@ int session_store(struct settings *settings, enum store_use use)
         .read_only = use == STORE_READ,
         .key_file = settings->text[OPT_KEY],
     };
-    int rc = cairn_store_open(&settings->store, &options, &error);
+    int rc = store_open(&settings->store, &options, &error);
     if (rc != 0 && rc != CAIRN_ENOTFOUND && use == STORE_WRITE_IF_POSSIBLE) {
         options.read_only = true;
-        rc = cairn_store_open(&settings->store, &options, &error);
+        rc = store_open(&settings->store, &options, &error);
     }
     if (rc == CAIRN_ENOTFOUND && use == STORE_CREATE && settings->given[OPT_KEY])
         return report_usage(settings->command, "sessions have no key: leave --key out");
     if (rc == CAIRN_ENOTFOUND && use == STORE_CREATE) {
         options.create = true;
-        rc = cairn_store_open(&settings->store, &options, &error);
+        rc = store_open(&settings->store, &options, &error);
         if (rc == 0)
             say_store_made(settings->store);
     }

@@ -40,6 +40,8 @@ const char *session_option(const struct settings *settings);
 /* The same from the operand, where there is one. Returns an exit status, after printing
  * what is wrong. */
 int session_operand(const struct settings *settings, const char **session);
+/* Behind a command line: the next one may not be in the directory of a fork. */
+void session_forget_fork(void);
 /* Says on stderr that $CAIRN_SESSION names the session of the commands that follow. */
 void session_say_variable(void);
 /* Opens settings->store; main runs the hooks and closes it. Sessions have no key:

@@ -71,6 +71,13 @@ CAIRN_API bool cairn_store_is_fork(const struct cairn_store *store);
  * removed, replaced (also by a repair) or moved: of what is done in the new one from
  * then on nothing is seen by this handle. */
 CAIRN_API bool cairn_store_is_current(const struct cairn_store *store);
+/* Would opening a store with these options now give what this handle has: the same files,
+ * which are looked for and judged as cairn_store_open does, with the same owners and
+ * rights, and tables of the same version? A program that keeps a handle which only reads
+ * asks this before each use, and opens the store anew if not. False for a handle that
+ * writes or has a key, and while something is being read. */
+CAIRN_API bool cairn_store_is_unchanged(const struct cairn_store *store,
+                                        const struct cairn_store_options *options);
 /* Another value whenever another process, or another handle, has committed something to
  * the store. Cheap: for who waits for something, to be asked at least 50 ms apart. */
 CAIRN_API uint32_t cairn_store_changes(struct cairn_store *store);

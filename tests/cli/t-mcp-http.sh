@@ -499,7 +499,7 @@ listen=127.0.0.1:0
 rm -f url
 (
     # shellcheck disable=SC3045 # dash and bash have it
-    ulimit -n 900
+    ulimit -n 940
     exec cairn mcp --listen "$listen" >url 2>mcp.err
 ) &
 server=$!

@@ -52,7 +52,7 @@ check_includes() {
                 if ($2 !~ /^(web\/|base\/|cairn\/|cairn\.h$|cli\/(format|describe|items|lineage|picture)\.h$)/)
                     print $1 ": web/ may include only cairn.h, base/, its own headers, and cli/format.h, describe.h, items.h, lineage.h and picture.h, not " $2
             } else if (at ~ /^cli\//) {
-                if ($2 ~ /^server\/(serve|site)\.h$/ && at ~ /^cli\/commands\/(mcp|web)\.c:?/)
+                if ($2 ~ /^server\/(serve|site|worker)\.h$/ && at ~ /^cli\/commands\/(mcp|web)\.c:?/)
                     ;
                 else if ($2 ~ /^web\// && at ~ /^cli\/commands\/web\.c:?/)
                     ;

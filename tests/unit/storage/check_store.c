@@ -140,6 +140,56 @@ START_TEST(reader_beside_writer)
 }
 END_TEST
 
+START_TEST(reader_that_is_kept)
+{
+    struct cairn_store *writer = open_store(), *reader = open_reader();
+    struct cairn_store_options options = {.path = path, .read_only = true};
+    struct cairn_store_options writing = {.path = path}, above = {.read_only = true};
+    ck_assert(cairn_store_is_unchanged(reader, &options));
+    ck_assert(!cairn_store_is_unchanged(reader, &writing));
+    ck_assert(!cairn_store_is_unchanged(writer, &writing));
+    commit_one(writer);
+    ck_assert(cairn_store_is_unchanged(reader, &options));
+    good(store_begin_read(reader, &error));
+    ck_assert(!cairn_store_is_unchanged(reader, &options));
+    store_end_read(reader);
+    cairn_store_close(writer);
+    ck_assert(cairn_store_is_unchanged(reader, &options));
+    ck_assert_uint_eq(count(reader), 1);
+
+    /* Found upward, and then another one nearer by. */
+    ck_assert_int_eq(chdir(dir), 0);
+    cairn_store_close(reader);
+    good(cairn_store_open(&reader, &above, &error));
+    ck_assert(cairn_store_is_unchanged(reader, &above));
+    ck_assert_int_eq(mkdir("below", 0700), 0);
+    ck_assert_int_eq(chdir("below"), 0);
+    ck_assert(cairn_store_is_unchanged(reader, &above));
+    writing.path = ".cairn";
+    writing.create = true;
+    good(cairn_store_open(&writer, &writing, &error));
+    cairn_store_close(writer);
+    ck_assert(!cairn_store_is_unchanged(reader, &above));
+    cairn_store_close(reader);
+
+    /* Each of the files. */
+    static const char *const names[] = {"lock", "cairn.db-wal", "cairn.db", "."};
+    for (size_t i = 0; i < 4; i++) {
+        reader = open_reader();
+        ck_assert(cairn_store_is_unchanged(reader, &options));
+        ck_assert_int_eq(chmod(in_store(names[i]), 0710), 0);
+        ck_assert(!cairn_store_is_unchanged(reader, &options));
+        ck_assert_int_eq(chmod(in_store(names[i]), i == 3 ? 0700 : 0600), 0);
+        ck_assert(cairn_store_is_unchanged(reader, &options));
+        if (i < 2)
+            ck_assert_int_eq(unlink(in_store(names[i])), 0);
+        ck_assert(cairn_store_is_unchanged(reader, &options) == (i >= 2));
+        cairn_store_close(reader);
+        cairn_store_close(open_store());
+    }
+}
+END_TEST
+
 START_TEST(two_handles_take_turns)
 {
     struct cairn_store *a = open_store(), *b = open_store();
@@ -525,6 +575,7 @@ int main(int argc, char **argv)
                                   found_upward,
                                   odd_names,
                                   reader_beside_writer,
+                                  reader_that_is_kept,
                                   two_handles_take_turns,
                                   failed_write_spoils_the_transaction,
                                   wal_stays_bounded,
