@@ -5,6 +5,9 @@
 
 #include "base/clock.h"
 #include "base/os.h"
+#include "cairn/runs.h"
+#include "runs/owner.h"
+#include "runs/places.h"
 #include "storage/rows_command.h"
 #include "storage/store.h"
 #include "tests/support/recorded_run.h"
@@ -151,6 +154,56 @@ START_TEST(test_claims)
 }
 END_TEST
 
+/* ---- Pools that runs share ---- */
+
+static struct cairn_waiting_info waits[2]; /* of tasks a and b */
+static char held_by[2][64];
+
+static int note_waiting(void *context, const struct cairn_waiting_info *info)
+{
+    (void)context;
+    uint32_t i = info->task[0] == 'b';
+    ck_assert(str_equal(str_of(info->task), i ? STR("b") : STR("a")));
+    waits[i] = *info;
+    snprintf(held_by[i], sizeof held_by[i], "%s", info->held_by ? info->held_by : "");
+    return 0;
+}
+
+/* Between the moment in which a task gets its places and that in which its start is
+ * recorded, it is not among those that wait for them. */
+START_TEST(test_places_of_its_own)
+{
+    static const uint8_t pending[] = {CAIRN_PENDING, CAIRN_PENDING};
+    struct cairn_workflow *w = workflow_of("name: shares\n"
+                                           "pools: {gpu: {slots: 1, scope: store}}\n"
+                                           "tasks:\n"
+                                           "  a: {run: 'true', pool: gpu}\n"
+                                           "  b: {run: 'true', pool: gpu}\n");
+    const struct places_wish wish = {STR("gpu"), 1, 1};
+    struct places places = {0};
+    struct places_entry other;
+    struct lock_file held;
+    uint64_t workflow = 0;
+    int64_t lock = 0;
+    char by[64];
+    uint64_t shares = record_run(&w, 1, pending, CAIRN_RUN_UNFINISHED);
+    must(owner_acquire(run_store, STR("shares"), &workflow, &lock, &run_error));
+    must(places_open(&places, store_live_dir(run_store), shares, &run_error));
+    ck_assert_int_eq(
+        places_take(&places, &wish, 1, STR("a"), &held, &other, &run_error), 1);
+    must(cairn_waiting(run_store, shares, note_waiting, NULL, &run_error));
+    snprintf(by, sizeof by, "run %llu (a)", (unsigned long long)shares);
+    ck_assert_int_eq(waits[0].waits_for, CAIRN_WAITS_SLOT);
+    ck_assert_str_eq(held_by[0], "");
+    ck_assert_int_eq(waits[1].waits_for, CAIRN_WAITS_POOL);
+    ck_assert_str_eq(held_by[1], by);
+    places_give_back(&places, &held);
+    places_close(&places);
+    owner_release(run_store, lock);
+    cairn_workflow_free(w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("run_view");
@@ -159,6 +212,7 @@ int main(void)
     tcase_add_test(c, test_offers);
     tcase_add_test(c, test_commands);
     tcase_add_test(c, test_claims);
+    tcase_add_test(c, test_places_of_its_own);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }
