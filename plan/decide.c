@@ -119,13 +119,14 @@ static bool only_waits_for_needs(const struct judge *j, uint32_t task)
 }
 
 /* Fails, if it does, only after what comes before it has started: not because of its list,
- * of an input that is missing, or of a condition that cannot be evaluated. */
+ * of an input that is missing, or of a condition or the text of an external task that
+ * cannot be evaluated. */
 static bool starts_before_it_fails(const struct judge *j, uint32_t task)
 {
     const struct task_def *def = graph_def(j->in->graph, task);
     uint16_t fate = j->out->fate[task];
     return !(fate & FATE_DOOMED) && !def->n_inputs && !task_def_is_service(def) &&
-           (!def->condition.len || fate & FATE_WILL) &&
+           (!def->condition.len || fate & FATE_WILL) && def->kind != TASK_EXTERNAL &&
            j->out->reason[task] != CAIRN_REASON_ADOPTED;
 }
 

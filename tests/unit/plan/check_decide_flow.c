@@ -476,6 +476,36 @@ START_TEST(test_stop_before_others_can_start)
 }
 END_TEST
 
+/* It comes before one that may fail by itself, without being started: then nothing is. */
+START_TEST(test_stop_by_what_is_not_started)
+{
+    condition = answer_it;
+    begin("first\nbad\n", NULL);
+    give("bad=if");
+    stop_on_failure();
+    set("first", CAIRN_PENDING);
+    set("bad", CAIRN_FAILED);
+    answer = CONDITION_YES;
+    judge(CAIRN_RERUN);
+    expect("first", CAIRN_REASON_NEVER_RAN, FATE_WILL);
+    expect("bad", CAIRN_REASON_FAILED, FATE_WILL);
+    answer = CONDITION_OPEN; /* if it can be evaluated at all */
+    judge(CAIRN_RERUN);
+    expect("first", CAIRN_REASON_NEVER_RAN, FATE_MAY);
+    expect_cause("first", "bad");
+    end();
+    condition = NULL;
+    begin("first\nbad\n", NULL);
+    give("bad=external");
+    stop_on_failure();
+    set("first", CAIRN_PENDING);
+    set("bad", CAIRN_FAILED);
+    judge(CAIRN_RERUN);
+    expect("first", CAIRN_REASON_NEVER_RAN, FATE_MAY);
+    end();
+}
+END_TEST
+
 /* A failure that stays stops the run as soon as it continues, unless it is cared for.
  */
 START_TEST(test_stop_by_what_was_told)
@@ -523,6 +553,7 @@ int main(void)
     tcase_add_test(c, test_stop);
     tcase_add_test(c, test_stop_by_one_of_two);
     tcase_add_test(c, test_stop_before_others_can_start);
+    tcase_add_test(c, test_stop_by_what_is_not_started);
     tcase_add_test(c, test_stop_by_what_was_told);
     suite_add_tcase(suite, c);
     return help_run(suite);
