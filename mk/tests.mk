@@ -108,8 +108,9 @@ OLD_TESTS = $(filter-out $(C_TESTS) %.o $(C_TESTS:=.d),$(wildcard $(addprefix $(
 examples: all $(EXAMPLES) ## build the programs in examples/
 check-programs: all $(C_TESTS) $(CRASH_TESTS) $(BUILD)/tests/flow/flow $(TEST_TOOLS) $(EXAMPLES)
 	@rm -f $(OLD_TESTS)
+TEST_LEVEL ?= short
 test: check-programs ## unit tests and tests of the command; the last line counts them
-	@CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(call longest_first,$(C_TESTS) $(TAP_TESTS))
+	@CAIRN_TEST_LEVEL=$(TEST_LEVEL) $(RUN_TESTS) $(call longest_first,$(C_TESTS) $(TAP_TESTS))
 test-all: check-programs ## the same with every long test in full
 	@CAIRN_TEST_LEVEL=full TEST_TIMEOUT=7200 $(RUN_TESTS) $(call longest_first,$(C_TESTS) $(TAP_TESTS))
 
@@ -150,7 +151,7 @@ quick-rooms: $(QUICK_TESTS)
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g1' TEST_TIMEOUT=1800 CK_TIMEOUT_MULTIPLIER=30 test
 sanitize-short: ## the C programs and some scripts, as in continuous integration
-	@$(MAKE) --no-print-directory TAP_TESTS='$(THOSE_sanitize)' sanitize
+	@$(MAKE) --no-print-directory TEST_LEVEL=brief TAP_TESTS='$(THOSE_sanitize)' sanitize
 .PHONY: tsan tsan-tests
 tsan: ## the tests that use threads, under ThreadSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan CC=gcc SANITIZE=thread OPT='-O1 -g' tsan-tests

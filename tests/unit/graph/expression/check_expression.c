@@ -453,11 +453,15 @@ START_TEST(test_lists)
     expect_error("sort('b\na') < 3", "`<` needs numbers: sort('b?a') is `a?b`");
     /* No text grows without bounds. */
     struct buf text = BUF_INIT;
-    for (int i = 0; i < 40; i++)
+    static const char four[] = "ab..............................................b"
+                               "ab..............................................b"
+                               "ab..............................................b"
+                               "ab..............................................b";
+    for (int i = 0; i < 20; i++)
         buf_text(&text, "replace(");
-    buf_text(&text, "'aaaaaaaa'");
-    for (int i = 0; i < 40; i++)
-        buf_text(&text, ",'a','aaaaaaaa')");
+    buf_text(&text, "'a'");
+    for (int i = 0; i < 20; i++)
+        buf_format(&text, ",'a','%s')", four);
     expect_error(text.data, "makes a text of more than");
     buf_release(&text);
 }
