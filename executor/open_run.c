@@ -965,9 +965,16 @@ static void start_deadline(struct engine *e)
 
 static int check_functions(const struct engine *e, struct cairn_error *error)
 {
+    const struct definition *d = e->request.graph->definition;
     if (e->request.mode != MODE_RUN ||
         !cairn_workflow_lacks_functions(e->request.workflow))
         return 0;
+    for (uint32_t i = 0; i < d->n_defs; i++)
+        if (d->defs[i].callback.len && !d->defs[i].call)
+            return error_set(error, CAIRN_EUSAGE,
+                             "task `%s` calls `%s`, a function that this program does "
+                             "not have: start the program that has it in its registry",
+                             d->defs[i].id.ptr, d->defs[i].callback.ptr);
     return error_set(error, CAIRN_EUSAGE,
                      "run %llu has functions of a program: start that program, which "
                      "continues it",

@@ -133,7 +133,7 @@ struct task_def {
                          as "$@"; reference text */
     uint32_t n_argv;
     struct key_value *env; /* [n_env] merged: workflow env, then the task's;
-                              reference text; sorted by key */
+                              reference text; sorted by key. TASK_CALL: its arguments */
     uint32_t n_env;
     struct str cwd;      /* reference text, relative to the project root */
     struct str *outputs; /* [n_outputs] reference text, relative to cwd's root */
@@ -209,6 +209,7 @@ struct task_def {
     enum cairn_outcome (*call)(void *, struct cairn_attempt *);
     void *context;
     struct str version;
+    struct str callback; /* its name in a registry; "": it has none */
     struct position at;
     uint32_t file; /* index into definition.files */
 };

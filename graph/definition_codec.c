@@ -46,7 +46,7 @@
  *     params    list of names, sorted, none twice, among the definition's [2]
  *     picked    list of places in the product, ascending, each as the distance [3]
  *     open keys a byte for each need: bit k, the target's key k is open [4]
- *     ... and, of versions 5 to 7, as in the document */
+ *     ... and, of versions 5 to 8, as in the document */
 #include "graph/definition_codec.h"
 
 #include "graph/definition.h"
@@ -770,6 +770,7 @@ static void check_fields(struct decoder *d, const struct task_def *def)
     fail_unless(d, def->kind >= TASK_RUN);
     fail_unless(d, def->kind != TASK_RUN || def->n_shell > 0);
     fail_unless(d, def->kind != TASK_EXEC || def->n_argv > 0);
+    fail_unless(d, !def->callback.len || task_id_is_good(def->callback));
     fail_unless(d, def->kind != TASK_EXTERNAL ||
                        (d->version >= 2 && def->external.len > 0));
     fail_unless(d, def->check_min_permille <= def->check_warn_permille);

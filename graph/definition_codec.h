@@ -5,11 +5,11 @@
 
 #include "graph/definition.h"
 
-enum { DEFINITION_MAGIC_BYTES = 8, DEFINITION_VERSION = 7 };
+enum { DEFINITION_MAGIC_BYTES = 8, DEFINITION_VERSION = 8 };
 
 /* Canonical binary form (docs/definition-format.md): the same definition always
  * gives the same bytes; its SHA-256 is the graph digest. Callbacks are stored as their
- * version only and cannot be run after decoding. */
+ * names and versions, and have no function after decoding (workflow/registry.h). */
 int definition_encode(const struct definition *definition, struct buf *out,
                       struct cairn_error *error);
 /* Appends the tasks from index `first` on, all of which were added to a run, as they

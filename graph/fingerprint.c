@@ -492,6 +492,8 @@ static void add_command(struct buf *out, const struct task_def *def)
     struct words argv = {def->argv, def->n_argv};
     if (def->kind == TASK_EXEC)
         add_words(out, argv, " ");
+    else if (def->kind == TASK_CALL && def->callback.len)
+        buf_format(out, "callback %s", def->callback.ptr);
     else if (def->kind == TASK_CALL)
         buf_text(out, "(callback)");
     else

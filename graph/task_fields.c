@@ -94,6 +94,7 @@ enum {
     STALE,
     ARTIFACTS_ENDED,
     REUSE_KEPT,
+    CALLBACK,
     END
 };
 
@@ -181,6 +182,8 @@ const struct task_field task_fields[] = {
     [STALE] = {BYTE(stale), EVERY(7), .most = ON_STALE_KEEP},
     [ARTIFACTS_ENDED] = {BYTE(artifacts_when), EVERY(7), .most = ARTIFACTS_ALWAYS},
     [REUSE_KEPT] = {TIME(reuse_ms), EVERY(7)},
+    [CALLBACK] = {TEXT(callback), ONLY(TASK_CALL, 8), .group = GROUP_COMMAND,
+                  .name = "callback"},
     [END] = {.shape = FIELD_END}};
 
 const struct task_flag task_flags[] = {{1, 2, AT(once, bool)},
@@ -198,10 +201,10 @@ const struct task_flag task_flags[] = {{1, 2, AT(once, bool)},
 /* `needs` counts, too, but as the nodes that it leads to. The side's shell counts in
  * the row of the shell. */
 const struct task_field *const fingerprint_fields[] = {
-    F(KIND),      F(RUN),   F(SHELL),   F(ARGV),      F(VERSION), F(EXTERNAL),
-    F(ENV),       F(CWD),   F(OUTPUTS), F(INPUTS),    F(PARAMS),  F(FOREACH),
-    F(CONDITION), F(WHEN),  F(CHECK),   F(CHECK_MIN), F(SECRETS), F(DEPFILE),
-    F(SKIP_EXIT), F(READY), F(UNTIL),   F(FALLBACK),  NULL};
+    F(KIND),      F(RUN),   F(SHELL),   F(ARGV),      F(VERSION),  F(EXTERNAL),
+    F(ENV),       F(CWD),   F(OUTPUTS), F(INPUTS),    F(PARAMS),   F(FOREACH),
+    F(CONDITION), F(WHEN),  F(CHECK),   F(CHECK_MIN), F(SECRETS),  F(DEPFILE),
+    F(SKIP_EXIT), F(READY), F(UNTIL),   F(FALLBACK),  F(CALLBACK), NULL};
 
 const struct task_field *const difference_fields[] = {
     F(RUN),    F(EXTERNAL), F(SHELL),   F(VERSION), F(ENV),       F(CWD),

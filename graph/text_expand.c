@@ -254,13 +254,23 @@ int definition_values_of(const struct definition *definition,
                          const struct task_def *def, struct arena *arena,
                          uint32_t **defs)
 {
-    if (def->kind == TASK_CALL && def->n_needs) { /* it may ask for any */
-        *defs = arena_take(arena, def->n_needs, sizeof **defs);
-        for (uint32_t i = 0; *defs && i < def->n_needs; i++)
-            (*defs)[i] = def->needs[i].target;
-        return *defs ? (int)def->n_needs : -1;
+    int n = collect_referred(definition, def, false, arena, defs);
+    if (n < 0 || def->kind != TASK_CALL || !def->n_needs)
+        return n;
+    /* A function may ask for any that it needs. */
+    uint32_t *all = arena_take(arena, (size_t)n + def->n_needs, sizeof *all);
+    uint32_t n_all = 0;
+    for (uint32_t i = 0; all && i < def->n_needs; i++)
+        all[n_all++] = def->needs[i].target;
+    for (int i = 0; all && i < n; i++) {
+        uint32_t k = 0;
+        while (k < def->n_needs && all[k] != (*defs)[i])
+            k++;
+        if (k == def->n_needs)
+            all[n_all++] = (*defs)[i];
     }
-    return collect_referred(definition, def, false, arena, defs);
+    *defs = all;
+    return all ? (int)n_all : -1;
 }
 
 int condition_referred(const struct definition *definition, const struct task_def *def,

@@ -50,7 +50,7 @@ define from_sources
 	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) $(DEPENDENCIES) -o $@ $(filter %.c %.o,$^) $(OURS) $(ALL_LDFLAGS) -Wl,--as-needed $(LIBS) $(SERVER_LIBS)
 endef
 TEST_TOOLS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/tools/*.c)) $(BUILD)/tests/tools/schema
-EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed
+EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed $(BUILD)/examples/callbacks
 CRASH_TESTS := $(addprefix $(BUILD)/tests/crash/,crash task killer.so pauser.so)
 $(BUILD)/tests/tools/schema: $(call sources_in,tests/tools/schema)
 	$(from_sources)
@@ -65,6 +65,8 @@ $(BUILD)/tests/flow/flow: $(call sources_in,tests/flow)
 $(BUILD)/examples/wf2cairn: examples/montage/wf2cairn.c
 	$(from_sources)
 $(BUILD)/examples/embed: examples/embed/embed.c $(BUILD)/libcairn.a
+	$(from_sources)
+$(BUILD)/examples/callbacks: examples/callbacks/callbacks.c $(BUILD)/libcairn.a
 	$(from_sources)
 # Loaded into cairn before a sanitizer's own library, so these are built without.
 define preload

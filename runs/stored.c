@@ -731,16 +731,30 @@ int workflow_of_run_read(struct cairn_workflow **out, struct cairn_store *store,
 int cairn_workflow_of_run(struct cairn_workflow **out, struct cairn_store *store,
                           uint64_t run, bool *from_file, struct cairn_error *error)
 {
+    return cairn_workflow_of_run_with(out, store, run, NULL, from_file, error);
+}
+
+int cairn_workflow_of_run_with(struct cairn_workflow **out, struct cairn_store *store,
+                               uint64_t run, const struct cairn_registry *registry,
+                               bool *from_file, struct cairn_error *error)
+{
+    struct cairn_workflow *w = NULL;
     struct arena arena = ARENA_INIT;
     struct buf path = BUF_INIT;
     struct run_row row;
     int rc = run_row_get(&row, store, run, &arena, error);
     int file = rc ? rc : moved_store_find(store, &row, &path, error);
     rc = file < 0    ? file
-         : file == 0 ? workflow_stored(out, store, &row, error)
-                     : load_file(out, path.data, store, &row, error);
+         : file == 0 ? workflow_stored(&w, store, &row, error)
+                     : load_file(&w, path.data, store, &row, error);
+    if (!rc)
+        rc = workflow_bind(w, registry, error);
     if (!rc && from_file)
         *from_file = file;
+    if (rc)
+        cairn_workflow_free(w);
+    else
+        *out = w;
     buf_release(&path);
     arena_release(&arena);
     return rc;

@@ -53,6 +53,7 @@ static struct str *copy_texts(struct arena *arena, const char *const *texts,
     return copy;
 }
 
+/* `env`, or `with` of a callback. */
 static int copy_env(struct arena *arena, struct task_def *def, const char *const *env,
                     struct cairn_error *error)
 {
@@ -199,6 +200,8 @@ static void copy_command(struct definition *d, struct task_def *def,
         def->context = task->context;
         def->parallel = task->parallel;
         def->version = arena_str(&d->arena, str_of(task->version ? task->version : ""));
+        def->callback =
+            arena_str(&d->arena, str_of(task->callback ? task->callback : ""));
     }
     def->port = task->port;
     def->ports = copy_texts(&d->arena, task->ports, &def->n_ports);
@@ -446,7 +449,10 @@ static int check_kind(const struct cairn_task *task, struct cairn_error *error)
               : task->fallback          ? "fallback"
                                         : NULL;
     else
-        key = task->parallel ? "parallel" : NULL;
+        key = task->parallel   ? "parallel"
+              : task->callback ? "callback"
+              : task->with     ? "with"
+                               : NULL;
     return refuse_field(task, task->call, "callback", key, error);
 }
 
@@ -543,6 +549,10 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
                          "task `%s`: slots at most %d, nice at most 19, memory_mib at "
                          "most %d",
                          task->id, LIMIT_JOBS, LIMIT_MEMORY_MIB);
+    if (task->callback && !task_id_is_good(str_of(task->callback)))
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: the name of its callback, `%s`, is not as an id",
+                         task->id, task->callback);
     int rc = check_service(task, error)
              ?: check_rounds(task, error)
              ?: check_kept(task, error);
@@ -602,7 +612,7 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     if (task->depfile)
         def->depfile = arena_str(&d->arena, str_of(task->depfile));
     copy_retries(d, def, task);
-    rc = copy_env(&d->arena, def, task->env, error);
+    rc = copy_env(&d->arena, def, task->call ? task->with : task->env, error);
     if (!rc && ((def->port && def->n_ports) ||
                 !service_ports_are_good(def->ports, def->n_ports)))
         rc =

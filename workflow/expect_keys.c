@@ -244,12 +244,10 @@ static const char *other_way(struct str word, bool task)
         {NAME("uses"),
          "there are no actions of others; write the command under `run`; " INCLUDED,
          NULL},
-        {NAME("call"), INCLUDED, NULL},
         {NAME("handler_on"), HANDLERS, HANDLERS},
         {NAME("mail_on"), HANDLERS, HANDLERS},
         {NAME("precondition"), PRECONDITION, PRECONDITION},
         {NAME("preconditions"), PRECONDITION, PRECONDITION},
-        {NAME("with"), "values for the command are `env`", NULL},
         {NAME("steps"),
          "a task is one command: write the lines under `run: |`, or make a task of "
          "each with `needs`",
@@ -334,7 +332,7 @@ static bool looks_like_task(const struct node *value)
     for (const struct node *key = value->kind == NODE_MAP ? value->first : NULL; key;
          key = key->next->next)
         if (str_equal(key->text, STR("run")) || str_equal(key->text, STR("exec")) ||
-            str_equal(key->text, STR("external")))
+            str_equal(key->text, STR("external")) || str_equal(key->text, STR("call")))
             return true;
     return false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a task does: `run`, `exec`, or `external`, which is done by somebody else; and
- * its `check` and `undo`. */
+/* What a task does: `run`, `exec`, `external`, which is done by somebody else, or `call`,
+ * a function of the program that has the workflow; and its `check` and `undo`. */
 #include "workflow/parse_int.h"
 
 #include "workflow/glob.h"
@@ -9,6 +9,7 @@
 #include "base/words.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- Texts for a shell ---- */
 
@@ -199,6 +200,57 @@ static int read_external(struct parser *p, struct task_def *def,
                          "the text of `external` is longer than %d bytes; put it "
                          "into a file and name that",
                          LIMIT_TEXT_BYTES);
+    return rc;
+}
+
+/* ---- Callbacks ---- */
+
+static int read_call(struct parser *p, struct task_def *def, const struct node *node)
+{
+    bool added = p->added && def->file == 0 && def->at.line > p->checked_after;
+    int rc = expect_key(p, node, "`call`", &def->callback)
+                 ?: expect_fixed(p, node, "`call`", &def->callback);
+    if (!rc && !task_id_is_good(def->callback))
+        rc = diagnose(&p->diagnostic, node->at,
+                      "`call` is the name of a callback in the registry of a program, "
+                      "of A-Z, a-z, 0-9, _, - and .");
+    if (!rc && added)
+        rc = diagnose(&p->diagnostic, node->at,
+                      "a task that is added to a run cannot be a callback: write it "
+                      "into the workflow");
+    return rc;
+}
+
+/* Its arguments, which stand where another task has its environment. */
+static int read_with(struct parser *p, struct task_def *def, const struct node *map)
+{
+    uint32_t n = 0;
+    if (def->kind != TASK_CALL)
+        return diagnose(&p->diagnostic, map->at,
+                        "`with` is only for `call`, whose callback has its texts as "
+                        "arguments; what `run` and `exec` are given stands in `env`");
+    int rc = expect_map(p, map, "`with`");
+    def->env = rc ? NULL : arena_take(&p->out->arena, map->n, sizeof *def->env);
+    if (!rc && !def->env)
+        rc = out_of_memory(p);
+    for (const struct node *key = rc ? NULL : map->first; key && !rc;
+         key = key->next->next) {
+        char what[128];
+        struct key_value *entry = &def->env[n++];
+        rc = expect_key(p, key, "the name of an argument", &entry->key);
+        if (!rc && !str_is_env_name(entry->key))
+            rc = diagnose(&p->diagnostic, key->at,
+                          "the name of an argument, `%.*s`, must be of A-Z, a-z, 0-9 "
+                          "and _, and not begin with a digit",
+                          SHOWN(entry->key));
+        snprintf(what, sizeof what, "`%.*s`", SHOWN(entry->key));
+        if (!rc)
+            rc = expect_text(p, key->next, what, &entry->value)
+                     ?: check_text(p, key->next, &entry->value, def, IN_TASK, NULL);
+    }
+    def->n_env = rc ? 0 : n;
+    if (def->n_env)
+        qsort(def->env, n, sizeof *def->env, key_value_order);
     return rc;
 }
 
@@ -756,6 +808,8 @@ enum {
     EXEC,
     ARGS,
     EXTERNAL,
+    CALL,
+    WITH,
     SERVICE,
     READY,
     RESTART,
@@ -813,10 +867,12 @@ static const struct {
     [ENV] = {NAME("env"), RUN_BY_US, .read = read_task_env},
     [CWD] = {NAME("cwd"), ALL, .read = read_cwd},
     [SHELL] = {NAME("shell"), WITH_SHELL, .read = read_task_shell},
-    [RUN] = {NAME("run"), ALL, .read = read_run}, /* of these three, one: choose_kind */
+    [RUN] = {NAME("run"), ALL, .read = read_run}, /* of these four, one: choose_kind */
     [EXEC] = {NAME("exec"), ALL, .read = read_exec},
     [ARGS] = {NAME("args"), RUN_BY_US, .read = read_args},
     [EXTERNAL] = {NAME("external"), ALL, .read = read_external},
+    [CALL] = {NAME("call"), ALL, .read = read_call},
+    [WITH] = {NAME("with"), RUN_BY_US, .read = read_with},
     [SERVICE] = {NAME("service"), RUN_BY_US, .read = NULL}, /* refuse_for_service */
     [READY] = {NAME("ready"), RUN_BY_US, .read = read_ready},
     [RESTART] = {NAME("restart"), RUN_BY_US, .read = read_restart},
@@ -891,6 +947,40 @@ static int refuse_for_external(const struct parser *p, const struct task_def *de
     return 0;
 }
 
+/* What there is only for a process of ours, or that a function does itself. */
+static int refuse_for_call(const struct parser *p, const struct task_def *def,
+                           const struct node *const found[])
+{
+    static const struct {
+        uint8_t key;
+        const char *why;
+    } refused[] = {
+        {SECRETS, "the program has its own"},
+        {ENV, "it has the environment of its program; arguments stand in `with`"},
+        {CWD, "it has the directory of its program"},
+        {SHELL, "it needs none"},
+        {ARGS, "arguments stand in `with`"},
+        {SERVICE, "a service is a process"},
+        {READY, "a service is a process"},
+        {RESTART, "a service is a process"},
+        {PORT, "a service is a process"},
+        {CHECK, "it checks what it has made itself, and fails"},
+        {UNDO, "the command that undoes tasks does not have the function"},
+        {FALLBACK, "it falls back itself"},
+        {NICE, "it has no process of its own"},
+        {STDERR, "what it writes is not logged"},
+        {SKIP_EXIT, "it has no exit code"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        if (found[refused[i].key])
+            return diagnose(&p->diagnostic, found[refused[i].key]->at,
+                            "`%s` has no meaning for task `%.*s`, which is a callback: "
+                            "%s",
+                            keys[refused[i].key].name.ptr, SHOWN(def->id),
+                            refused[i].why);
+    return 0;
+}
+
 /* A service is never done, so what is about an end that is wanted has no meaning. */
 static int refuse_for_service(const struct parser *p, struct task_def *def,
                               const struct node *const found[])
@@ -954,13 +1044,16 @@ static int refuse_for_service(const struct parser *p, struct task_def *def,
     return 0;
 }
 
-/* Which one of run, exec and external there is. */
+/* Which one of run, exec, external and call there is. */
 static int choose_kind(const struct parser *p, struct task_def *def,
                        const struct node *const found[])
 {
     static const struct {
         uint8_t key, kind;
-    } commands[] = {{RUN, TASK_RUN}, {EXEC, TASK_EXEC}, {EXTERNAL, TASK_EXTERNAL}};
+    } commands[] = {{RUN, TASK_RUN},
+                    {EXEC, TASK_EXEC},
+                    {EXTERNAL, TASK_EXTERNAL},
+                    {CALL, TASK_CALL}};
     const struct node *first = NULL, *last = NULL;
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         const struct node *key = found[commands[i].key];
@@ -975,14 +1068,15 @@ static int choose_kind(const struct parser *p, struct task_def *def,
     }
     if (!last)
         return diagnose(&p->diagnostic, def->at,
-                        "task `%.*s` has nothing to do; give it `run`, `exec` or "
-                        "`external`",
+                        "task `%.*s` has nothing to do; give it `run`, `exec`, "
+                        "`external` or `call`",
                         SHOWN(def->id));
     if (first)
         return diagnose(&p->diagnostic, last->at,
                         "task `%.*s` has both `%.*s` and `%.*s`; it can have only one",
                         SHOWN(def->id), SHOWN(first->text), SHOWN(last->text));
     return def->kind == TASK_EXTERNAL ? refuse_for_external(p, def, found)
+           : def->kind == TASK_CALL   ? refuse_for_call(p, def, found)
                                       : refuse_for_service(p, def, found);
 }
 
@@ -992,9 +1086,11 @@ static int choose_kind(const struct parser *p, struct task_def *def,
 static void begin_task(struct parser *p, struct task_def *def,
                        const struct node *const found[])
 {
-    def->cwd = p->in->cwd;
-    def->env = p->in->env;
-    def->n_env = p->in->n_env;
+    if (def->kind != TASK_CALL) {
+        def->cwd = p->in->cwd;
+        def->env = p->in->env;
+        def->n_env = p->in->n_env;
+    }
     set_shell(def, &p->in->shell, found[RUN],
               found[CHECK] || found[UNDO] || found[READY] || found[FALLBACK]);
     def->members = 1;
@@ -1063,7 +1159,7 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
     rc = read_keys(p, def, found, DESCRIPTION, CWD);
     if (!rc && found[PARAMS])
         rc = check_inherited_env(p, def, found[PARAMS]);
-    if (!rc && found[PARAMS] && !found[CWD])
+    if (!rc && found[PARAMS] && !found[CWD] && def->kind != TASK_CALL)
         rc = check_inherited(p, found[PARAMS], def, p->in->cwd);
     if (!rc)
         rc = read_keys(p, def, found, CWD, NEEDS)

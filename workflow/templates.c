@@ -11,7 +11,7 @@
 static bool is_command(struct str key)
 {
     return str_equal(key, STR("run")) || str_equal(key, STR("exec")) ||
-           str_equal(key, STR("external"));
+           str_equal(key, STR("external")) || str_equal(key, STR("call"));
 }
 
 static struct node *find_key(const struct node *map, struct str key)

@@ -14,6 +14,7 @@
 #include "graph/members.h"
 #include "graph/text_expand.h"
 #include "workflow/parse.h"
+#include "workflow/registry.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -125,7 +126,13 @@ static int parse_source(const struct cairn_workflow *w,
                                     .n_additions = w->n_additions,
                                     .n_checked = w->n_checked,
                                     .mistakes = mistakes};
+    bool changed = false;
     int rc = definition_parse(buf_view(&w->source), &options, out, error);
+    if (!rc) {
+        rc = registry_bind(w->registry, out, 0, &changed, error);
+        if (rc)
+            definition_release(out);
+    }
     if (rc == CAIRN_EWORKFLOW && error && w->n_additions)
         add_remedy(w, error);
     return rc;
@@ -231,29 +238,67 @@ int workflow_read(struct cairn_workflow **out, const char *path,
     return hand_over(out, w, rc);
 }
 
+static int read_text(struct cairn_workflow **out, const struct cairn_source *source,
+                     struct cairn_error *error)
+{
+    struct cairn_workflow *w = workflow_make();
+    if (!w)
+        return error_nomem(error);
+    buf_add(&w->source, source->text, source->length);
+    w->file = strdup("");
+    w->root = working_directory();
+    int rc = buf_check(&w->source, error)
+                 ?: begin_load(w, source->name ? source->name : "workflow",
+                               source->params, source->n_params, error);
+    return hand_over(out, w, rc);
+}
+
+int cairn_workflow_open(struct cairn_workflow **out, const struct cairn_source *source,
+                        struct cairn_error *error)
+{
+    SIZE_CHECK("cairn_source", source, error);
+    struct cairn_workflow *w;
+    if (!source->path == !source->text)
+        return error_set(error, CAIRN_EUSAGE,
+                         "a workflow is read from either a path or a text");
+    int rc = source->text ? read_text(&w, source, error)
+                          : workflow_read(&w, source->path, source->params,
+                                          source->n_params, error);
+    if (rc)
+        return rc;
+    w->registry = source->registry;
+    return hand_over(out, w, workflow_parse_source(w, NULL, error));
+}
+
 int cairn_workflow_load(struct cairn_workflow **out, const char *path,
                         const struct cairn_param *params, size_t n_params,
                         struct cairn_error *error)
 {
-    struct cairn_workflow *w;
-    int rc = workflow_read(&w, path, params, n_params, error);
-    return rc ? rc : hand_over(out, w, workflow_parse_source(w, NULL, error));
+    const struct cairn_source source = {
+        .path = path, .params = params, .n_params = n_params};
+    return cairn_workflow_open(out, &source, error);
 }
 
 int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t length,
                          const char *name, const struct cairn_param *params,
                          size_t n_params, struct cairn_error *error)
 {
-    struct cairn_workflow *w = workflow_make();
-    if (!w)
-        return error_nomem(error);
-    buf_add(&w->source, text, length);
-    w->file = strdup("");
-    w->root = working_directory();
-    int rc = buf_check(&w->source, error)
-             ?: begin_load(w, name, params, n_params, error)
-             ?: workflow_parse_source(w, NULL, error);
-    return hand_over(out, w, rc);
+    const struct cairn_source source = {.text = text ? text : "",
+                                        .length = length,
+                                        .name = name,
+                                        .params = params,
+                                        .n_params = n_params};
+    return cairn_workflow_open(out, &source, error);
+}
+
+int workflow_bind(struct cairn_workflow *w, const struct cairn_registry *registry,
+                  struct cairn_error *error)
+{
+    bool changed = false;
+    w->registry = registry;
+    int rc = registry_bind(registry, &w->definition, 0, &changed, error);
+    w->digested = w->digested && !changed;
+    return rc;
 }
 
 /* ---- All mistakes ---- */
@@ -314,6 +359,8 @@ int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded
     int rc = parse_source(w, recorded, NULL, &definition, error);
     if (rc)
         return rc;
+    if (recorded)
+        registry_keep_versions(&definition, recorded);
     rc = graph_build(&graph, &definition, error);
     if (rc) {
         definition_release(&definition);
@@ -568,7 +615,7 @@ static const char *command_text(const struct cairn_workflow *w, uint32_t index)
     if (def->kind == TASK_RUN)
         return def->run.ptr;
     if (def->kind == TASK_CALL)
-        return "(callback)";
+        return def->callback.len ? def->callback.ptr : "(callback)";
     if (def->kind == TASK_EXTERNAL)
         return def->external.ptr;
     if (!cache->of_def)

@@ -35,6 +35,7 @@ struct cairn_workflow {
     bool grows;             /* tasks are added to the run that is at work (executor/) */
     bool digested;          /* the digest of the definition is known (runs/stored.c) */
     struct digest digest;
+    const struct cairn_registry *registry; /* of its callbacks; NULL: none */
     bool going_on; /* the call that runs it goes on behind a list (executor/engine.c) */
 };
 
@@ -48,6 +49,10 @@ int workflow_read(struct cairn_workflow **out, const char *path,
                   struct cairn_error *error);
 int workflow_parse_source(struct cairn_workflow *workflow,
                           const struct definition *recorded, struct cairn_error *error);
+/* The callbacks of a stored definition, and of what is parsed from now on, come from this
+ * registry. As registry_bind. */
+int workflow_bind(struct cairn_workflow *workflow,
+                  const struct cairn_registry *registry, struct cairn_error *error);
 /* Parses the source again, taking glob and lines members from `recorded`. Does nothing
  * for a workflow without a source. The workflow is unchanged on failure. */
 int workflow_reparse(struct cairn_workflow *workflow, const struct definition *recorded,

@@ -150,6 +150,30 @@ static int find_needs(struct engine *e, uint32_t task, struct arena *scratch,
     return 0;
 }
 
+/* Its arguments with the values put in, in the scratch arena. */
+static int find_arguments(struct engine *e, const struct job *job,
+                          struct arena *scratch, struct call_order *order,
+                          struct cairn_error *error)
+{
+    struct asker asker = job_asker(e, job);
+    struct scope scope = lookup_scope(&asker);
+    const struct task_def *def = scope.def;
+    struct key_value *arguments =
+        def->n_env ? arena_take(scratch, def->n_env, sizeof *arguments) : NULL;
+    struct buf text = BUF_INIT;
+    int rc = 0;
+    for (uint32_t i = 0; arguments && i < def->n_env && !rc; i++) {
+        buf_clear(&text);
+        rc = text_expand(&scope, def->env[i].value, &text, error);
+        arguments[i] =
+            (struct key_value){def->env[i].key, arena_str(scratch, buf_view(&text))};
+    }
+    buf_release(&text);
+    order->arguments = arguments;
+    order->n_arguments = arguments ? def->n_env : 0;
+    return rc ? rc : scratch->failed ? error_nomem(error) : 0;
+}
+
 static struct call_order order_call(const struct engine *e, const struct job *job)
 {
     const struct intent *intent = &job->intent;
@@ -179,6 +203,7 @@ static int run_here(struct engine *e, struct job *job, struct cairn_error *error
     enum cairn_outcome outcome;
     struct cairn_error why = {0};
     int rc = find_needs(e, job->intent.task, &scratch, &order, &why)
+                 ?: find_arguments(e, job, &scratch, &order, &why)
                  ?: call_run(e->calls.threads, &order, &call, &outcome, &why);
     arena_release(&scratch);
     if (rc)
@@ -195,6 +220,7 @@ static int run_elsewhere(struct engine *e, struct job *job, struct cairn_error *
     struct cairn_attempt *call = NULL;
     int64_t timeout_ms = graph_def(e->request.graph, job->intent.task)->timeout_ms;
     int rc = find_needs(e, job->intent.task, &scratch, &order, &why)
+                 ?: find_arguments(e, job, &scratch, &order, &why)
                  ?: call_start(e->calls.threads, &order, &call, &why);
     arena_release(&scratch);
     if (rc)

@@ -50,8 +50,9 @@ struct cairn_attempt {
     struct set_value *values; /* [n_values] under the lock until it is finished */
     uint32_t n_values;
     size_t values_capacity, values_bytes;
-    struct arena arena;      /* of the needs, which do not change */
-    struct call_need *needs; /* [order.n_needs] */
+    struct arena arena;          /* of the needs, which do not change */
+    struct call_need *needs;     /* [order.n_needs] */
+    struct key_value *arguments; /* [order.n_arguments] */
     char task[];
 };
 
@@ -352,22 +353,31 @@ static int add_thread(struct call_threads *t, struct cairn_error *error)
 
 /* ---- Calls ---- */
 
+static struct key_value *copy_pairs(struct arena *arena, const struct key_value *pairs,
+                                    uint32_t n)
+{
+    struct key_value *copy = arena_take(arena, n, sizeof *copy);
+    for (uint32_t i = 0; copy && i < n; i++)
+        copy[i] = (struct key_value){arena_str(arena, pairs[i].key),
+                                     arena_str(arena, pairs[i].value)};
+    return copy;
+}
+
 /* The run may be over before the callback is. */
-static bool copy_needs(struct cairn_attempt *attempt, const struct call_order *order)
+static bool copy_given(struct cairn_attempt *attempt, const struct call_order *order)
 {
     struct arena *arena = &attempt->arena;
     attempt->order.needs = NULL;
-    if (!order->n_needs)
-        return true;
-    attempt->needs = arena_take(arena, order->n_needs, sizeof *attempt->needs);
+    attempt->order.arguments = NULL;
+    if (order->n_arguments)
+        attempt->arguments = copy_pairs(arena, order->arguments, order->n_arguments);
+    if (order->n_needs)
+        attempt->needs = arena_take(arena, order->n_needs, sizeof *attempt->needs);
     for (uint32_t i = 0; attempt->needs && i < order->n_needs; i++) {
         const struct call_need *need = &order->needs[i];
-        struct key_value *values = arena_take(arena, need->n, sizeof *values);
-        for (uint32_t k = 0; values && k < need->n; k++)
-            values[k] = (struct key_value){arena_str(arena, need->values[k].key),
-                                           arena_str(arena, need->values[k].value)};
         attempt->needs[i] =
-            (struct call_need){arena_text(arena, str_of(need->task)), values, need->n};
+            (struct call_need){arena_text(arena, str_of(need->task)),
+                               copy_pairs(arena, need->values, need->n), need->n};
     }
     return !arena->failed;
 }
@@ -385,7 +395,7 @@ static struct cairn_attempt *make_attempt(struct call_threads *t,
                                               HELD_BY_PROGRAM};
     attempt->order.task = NULL;
     memcpy(attempt->task, order->task, length);
-    if (!copy_needs(attempt, order)) {
+    if (!copy_given(attempt, order)) {
         free_attempt(attempt);
         return NULL;
     }
@@ -676,6 +686,14 @@ int cairn_attempt_get(const struct cairn_attempt *attempt, const char *task,
                      "%s has no value of %s: it must need that task, which must have "
                      "completed and set one",
                      attempt->task, task);
+}
+
+const char *cairn_attempt_argument(const struct cairn_attempt *attempt,
+                                   const char *name)
+{
+    const struct key_value *found =
+        values_find(attempt->arguments, attempt->order.n_arguments, str_of(name));
+    return found ? found->value.ptr : NULL;
 }
 
 /* The engine's side of callbacks. */

@@ -31,6 +31,8 @@ struct call_order {
     const char *task;              /* copied */
     const struct call_need *needs; /* [n_needs] copied */
     uint32_t n_needs;
+    const struct key_value *arguments; /* [n_arguments] copied; sorted by name */
+    uint32_t n_arguments;
     uint32_t number, slot;
     bool parallel; /* may run beside others; else not beside another one without it */
     const struct cairn_stop *stop; /* call_run: may be used while it runs; or NULL */

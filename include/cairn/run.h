@@ -213,6 +213,10 @@ CAIRN_API int cairn_attempt_get(const struct cairn_attempt *attempt, const char 
  * none. That of cairn_attempt_finish takes its place. */
 CAIRN_API int cairn_attempt_message(struct cairn_attempt *attempt, const char *text,
                                     struct cairn_error *error);
+/* An argument of the attempt's task (`with`), with the values put in; NULL: it has none of
+ * this name. The text lives as long as the attempt's handle. */
+CAIRN_API const char *cairn_attempt_argument(const struct cairn_attempt *attempt,
+                                             const char *name);
 /* Finishes an attempt whose callback returned LATER; from any thread, once. `text`
  * (may be NULL) is stored as its message. The handle is invalid after the call. An
  * attempt that was left behind is finished in the same way, also after cairn_run has

@@ -16,6 +16,7 @@ extern "C" {
 
 struct cairn_workflow;
 struct cairn_attempt;
+struct cairn_registry;
 struct cairn_store;
 
 /* A name with a value: a param, a secret, or a value of an external task. */
@@ -34,6 +35,24 @@ CAIRN_API int cairn_workflow_parse(struct cairn_workflow **out, const char *text
                                    size_t length, const char *name,
                                    const struct cairn_param *params, size_t n_params,
                                    struct cairn_error *error);
+/* Where a workflow is read from, with the callbacks that its tasks name (`call`). */
+struct cairn_source {
+    size_t size;      /* of this struct, or 0 */
+    const char *path; /* of a file, or */
+    const char *text; /* this text, */
+    size_t length;
+    const char *name; /* which has this name in messages; NULL: "workflow" */
+    const struct cairn_param *params;
+    size_t n_params;
+    /* It must outlive the workflow. NULL: none; then it can be looked at, but a run of
+     * it is refused if a task names a callback. */
+    const struct cairn_registry *registry;
+};
+/* What cairn_workflow_load and _parse are short for. CAIRN_ENOTFOUND, too: the registry
+ * does not have a callback, which is named. */
+CAIRN_API int cairn_workflow_open(struct cairn_workflow **out,
+                                  const struct cairn_source *source,
+                                  struct cairn_error *error);
 /* Reads the file again and reports all that is wrong in it, up to 20 mistakes in the
  * order of the file, none of which only follows from another. A visitor that returns
  * anything but 0 ends it. 0: there is none. Else the code of cairn_workflow_load. */
@@ -49,8 +68,16 @@ CAIRN_API int cairn_workflow_mistakes(const char *path,
 CAIRN_API int cairn_workflow_of_run(struct cairn_workflow **out,
                                     struct cairn_store *store, uint64_t run,
                                     bool *from_file, struct cairn_error *error);
-/* Tasks of it are functions of the program that built it, which a stored definition
- * does not have: only that program can go on with its run, cairn_run refuses. */
+/* The same, with the callbacks of a registry, which must outlive the workflow: any
+ * program that has them goes on with the run. CAIRN_ENOTFOUND, too: one that a task names
+ * is not there. A task whose callback has another version than the run has recorded runs
+ * again. */
+CAIRN_API int cairn_workflow_of_run_with(struct cairn_workflow **out,
+                                         struct cairn_store *store, uint64_t run,
+                                         const struct cairn_registry *registry,
+                                         bool *from_file, struct cairn_error *error);
+/* Tasks of it are functions that it does not have: those of the program that built it, or
+ * callbacks that it was read without. cairn_run refuses it. */
 CAIRN_API bool cairn_workflow_lacks_functions(const struct cairn_workflow *workflow);
 /* An empty workflow to build in memory. `name` is its identity in a store. */
 CAIRN_API int cairn_workflow_new(struct cairn_workflow **out, const char *name,
@@ -91,6 +118,34 @@ struct cairn_foreach { /* zero unused fields; everything is copied */
     const char *where;  /* the same: an expression over its columns and params, of the
                            rows that are members; NULL: all are */
 };
+
+/* ---- Callbacks by name ---- */
+
+/* What a program can call for tasks that name it (struct cairn_registry). A stored run has
+ * the names, and so goes on in a new process, or in another program with the same
+ * registry. */
+struct cairn_callback {  /* zero unused fields; everything but `context` is copied */
+    size_t size;         /* of this struct, or 0 */
+    const char *name;    /* as the id of a task */
+    cairn_task_fn *call; /* it may be that of several names */
+    void *context;       /* for call */
+    const char *version; /* changing it makes its tasks run again; NULL: "" */
+    bool parallel;       /* it may run beside others, up to `jobs` at once */
+    const char *description; /* for people; NULL: "" */
+};
+/* An empty registry. It is not thread-safe while callbacks are added. */
+CAIRN_API int cairn_registry_new(struct cairn_registry **out,
+                                 struct cairn_error *error);
+/* CAIRN_EUSAGE: the name is not good, or there already. */
+CAIRN_API int cairn_registry_add(struct cairn_registry *registry,
+                                 const struct cairn_callback *callback,
+                                 struct cairn_error *error);
+/* The i-th callback, in the order in which they were added; its texts live as long as the
+ * registry. CAIRN_ENOTFOUND past the last. */
+CAIRN_API int cairn_registry_get(const struct cairn_registry *registry, size_t i,
+                                 struct cairn_callback *out);
+/* After the workflows that use it. NULL is allowed. */
+CAIRN_API void cairn_registry_free(struct cairn_registry *registry);
 
 struct cairn_task {           /* zero unused fields; everything is copied */
     size_t size;              /* of this struct, or 0 */
@@ -184,6 +239,12 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     /* What a run does with outputs of members of the group that are gone from it, while
      * they are as they were recorded: enum cairn_on_stale */
     uint8_t stale;
+    /* Of a callback: its name in the registry of each program that is to go on with the
+     * run; NULL: only this one can. ... */
+    const char *callback;
+    /* ... And "NAME=value", NULL-terminated, no name twice: what
+     * cairn_attempt_argument gives it. ${{ }} is replaced. */
+    const char *const *with;
 };
 
 enum cairn_on_stale {

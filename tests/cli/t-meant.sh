@@ -306,7 +306,6 @@ maxForks: 2|`pools: {NAME: 2}`
 queue: x|`pools: {NAME: {slots: 2, scope: store}}`
 mem_mb: 2000|`memory: 2G`
 mem: 2G|`memory: 2G`
-call: x|`include: [{file: x.yaml, as: x}]`
 uses: ./.github/workflows/x.yml|`include: [{file: x.yaml, as: x}]`
 preconditions: [test -e x]|write `if: EXPR`
 mailOn: {failure: true}|`if: run.status == 'failed'`

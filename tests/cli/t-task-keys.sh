@@ -17,6 +17,13 @@ tasks: {a: {extends: [t, u]}}'
 key task.run go \
     'exit 0 a' 'tasks: {a: {run: echo a >>log}}' \
     'exit 0 b' 'tasks: {a: {run: echo b >>log}}'
+called='"$BUILD/examples/callbacks" begin w.yaml | head -n 1'
+key task.call "$called" \
+    'fetch x' 'tasks: {a: {call: fetch, with: {url: x}}}' \
+    'failed' 'tasks: {a: {call: report, with: {url: x}}}'
+key task.with "$called" \
+    'fetch x' 'tasks: {a: {call: fetch, with: {url: x}}}' \
+    'fetch y' 'tasks: {a: {call: fetch, with: {url: y}}}'
 key task.exec go \
     'exit 0' 'tasks: {a: {exec: ["true"]}}' \
     'exit 1' 'tasks: {a: {exec: ["false"]}}' \

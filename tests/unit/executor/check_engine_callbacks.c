@@ -590,6 +590,138 @@ START_TEST(lists_of_callbacks)
 }
 END_TEST
 
+/* ---- By name ---- */
+
+static enum cairn_outcome note_argument(void *context, struct cairn_attempt *attempt)
+{
+    const char *n = cairn_attempt_argument(attempt, "n");
+    ck_assert_ptr_null(cairn_attempt_argument(attempt, "other"));
+    ck_assert_ptr_nonnull(n);
+    FILE *ran = fopen(context, "a");
+    ck_assert_ptr_nonnull(ran);
+    fprintf(ran, "%s\n", n);
+    ck_assert_int_eq(fclose(ran), 0);
+    return cairn_attempt_set(attempt, "n", n, NULL) ? CAIRN_FAILED : CAIRN_COMPLETED;
+}
+
+static struct cairn_registry *registry_of(const char *version)
+{
+    static char ran[] = "ran";
+    struct cairn_registry *registry;
+    struct cairn_callback got;
+    good(cairn_registry_new(&registry, &error));
+    good(cairn_registry_add(registry,
+                            &(struct cairn_callback){.name = "note",
+                                                     .call = note_argument,
+                                                     .context = ran,
+                                                     .version = version,
+                                                     .description = "writes"},
+                            &error));
+    good(cairn_registry_get(registry, 0, &got));
+    ck_assert_str_eq(got.name, "note");
+    ck_assert_str_eq(got.description, "writes");
+    ck_assert_int_eq(cairn_registry_get(registry, 1, &got), CAIRN_ENOTFOUND);
+    ck_assert_int_eq(
+        cairn_registry_add(registry,
+                           &(struct cairn_callback){.name = "note", .call = complete},
+                           &error),
+        CAIRN_EUSAGE);
+    ck_assert_int_eq(
+        cairn_registry_add(registry,
+                           &(struct cairn_callback){.name = "a b", .call = complete},
+                           &error),
+        CAIRN_EUSAGE);
+    ck_assert_int_eq(
+        cairn_registry_add(registry, &(struct cairn_callback){.name = "none"}, &error),
+        CAIRN_EUSAGE);
+    return registry;
+}
+
+static int count_change(void *context, const char *field, const char *old,
+                        const char *now)
+{
+    ck_assert_str_eq(field, "version");
+    ck_assert(strcmp(old, "1") == 0 && strcmp(now, "2") == 0);
+    ++*(int *)context;
+    return 0;
+}
+
+/* From a text, then from the store alone; by another version, which the plan names; and
+ * the same built in memory. */
+START_TEST(callbacks_by_name)
+{
+    static const char text[] =
+        "name: w\nparams: {p: x}\ntasks:\n"
+        "  a: {call: note, with: {n: \"${{ params.p }}1\"}}\n"
+        "  b: {call: note, needs: a, foreach: {k: [y, z]},\n"
+        "      with: {n: \"${{ k }}${{ tasks.a.outputs.n }}\"}}\n";
+    struct cairn_store *store = open_store();
+    struct cairn_registry *one = registry_of("1"), *two = registry_of("2");
+    struct cairn_registry *none;
+    struct cairn_workflow *w, *built;
+    struct cairn_source source = {
+        .text = text, .length = strlen(text), .registry = one};
+    struct cairn_run_options resume = {.start = CAIRN_START_RESUME, .run = 1};
+    struct cairn_plan *plan;
+    char digest[65], same[65];
+    int changes = 0;
+    good(cairn_workflow_open(&w, &source, &error));
+    ck_assert(!cairn_workflow_lacks_functions(w));
+    good(cairn_workflow_digest(w, digest, &error));
+    ck_assert_int_eq(run_with(w, store, (struct cairn_run_options){0}, NULL).completed,
+                     3);
+    expect_words("ran", "x1 yx1 zx1");
+    cairn_workflow_free(w);
+
+    good(cairn_workflow_of_run_with(&w, store, 1, one, NULL, &error));
+    good(cairn_workflow_digest(w, same, &error));
+    ck_assert_str_eq(digest, same);
+    ck_assert(run_with(w, store, resume, NULL).nothing_to_do);
+    cairn_workflow_free(w);
+
+    good(cairn_workflow_of_run_with(&w, store, 1, two, NULL, &error));
+    good(cairn_plan(&plan, w, store, &resume, &error));
+    ck_assert_uint_eq(cairn_plan_will(plan) + cairn_plan_may(plan), 3);
+    good(cairn_plan_changes(plan, 0, count_change, &changes, &error));
+    ck_assert_int_eq(changes, 1);
+    cairn_plan_free(plan);
+    put_file("ran", "");
+    ck_assert_int_eq(run_with(w, store, resume, NULL).attempts, 3);
+    expect_words("ran", "x1 yx1 zx1");
+    cairn_workflow_free(w);
+
+    good(cairn_registry_new(&none, &error));
+    ck_assert_int_eq(cairn_workflow_of_run_with(&w, store, 1, none, NULL, &error),
+                     CAIRN_ENOTFOUND);
+    ck_assert_ptr_nonnull(strstr(error.text, "task `a` calls `note`"));
+    source.registry = none;
+    ck_assert_int_eq(cairn_workflow_open(&w, &source, &error), CAIRN_ENOTFOUND);
+    source.path = "both";
+    ck_assert_int_eq(cairn_workflow_open(&w, &source, &error), CAIRN_EUSAGE);
+
+    static char ran[] = "ran";
+    const char *const with[] = {"n=m", NULL};
+    built = workflow_named("built");
+    add(built, (struct cairn_task){.id = "a",
+                                   .call = note_argument,
+                                   .context = ran,
+                                   .version = "1",
+                                   .callback = "note",
+                                   .with = with});
+    ck_assert_int_eq(
+        run_with(built, store, (struct cairn_run_options){0}, NULL).completed, 1);
+    cairn_workflow_free(built);
+    good(cairn_workflow_of_run_with(&w, store, 2, one, NULL, &error));
+    resume.run = 2;
+    ck_assert(run_with(w, store, resume, NULL).nothing_to_do);
+    cairn_workflow_free(w);
+    cairn_registry_free(none);
+    cairn_registry_free(two);
+    cairn_registry_free(one);
+    cairn_store_close(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("engine_callbacks");
@@ -609,6 +741,7 @@ int main(void)
     tcase_add_test(tests, limits_of_values);
     tcase_add_test(tests, functions_are_missing);
     tcase_add_test(tests, lists_of_callbacks);
+    tcase_add_test(tests, callbacks_by_name);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -766,6 +766,33 @@ START_TEST(test_lost_claims)
 }
 END_TEST
 
+/* Version 8: the name of a callback, with arguments as its environment. */
+START_TEST(test_named_callback)
+{
+    struct buf bytes = BUF_INIT, again = BUF_INIT;
+    struct definition d;
+    help_parse("name: n\nenv: {A: not for it}\nparams: {u: v}\n"
+               "tasks: {a: {call: f/g, with: {z: \"1\", b: \"${{ params.u }}\"}}}\n");
+    encode(&help_definition, &bytes);
+    ck_assert_int_eq(bytes.data[8], 8);
+    ck_assert_int_eq(decode(buf_view(&bytes), &d), 0);
+    ck_assert_uint_eq(d.defs[0].kind, TASK_CALL);
+    ck_assert(str_equal(d.defs[0].callback, STR("f/g")) && !d.defs[0].call);
+    ck_assert_uint_eq(d.defs[0].n_env, 2);
+    ck_assert(str_equal(d.defs[0].env[0].key, STR("b")));
+    encode(&d, &again);
+    ck_assert(str_equal(buf_view(&bytes), buf_view(&again)));
+    definition_release(&d);
+    /* A name that no registry can have. */
+    char *name = memmem(bytes.data, bytes.size, "f/g", 3);
+    ck_assert_ptr_nonnull(name);
+    name[1] = ' ';
+    ck_assert_int_ne(decode(buf_view(&bytes), &d), 0);
+    buf_release(&bytes);
+    buf_release(&again);
+}
+END_TEST
+
 START_TEST(test_stderr_apart)
 {
     struct buf bytes = BUF_INIT, without = BUF_INIT;
@@ -927,6 +954,7 @@ int main(void)
     tcase_add_test(tests, test_stale);
     tcase_add_test(tests, test_lists);
     tcase_add_test(tests, test_lost_claims);
+    tcase_add_test(tests, test_named_callback);
     tcase_add_test(tests, test_stderr_apart);
     tcase_add_test(tests, test_version_1);
     tcase_add_test(tests, test_version_1_is_old);

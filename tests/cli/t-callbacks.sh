@@ -1,0 +1,48 @@
+# examples/callbacks: killed in the second of three callbacks, and finished by another
+# process, which has the registry and the store only. The command shows such runs, and
+# refuses to run them.
+. "$TESTS/cli/tap.sh"
+program=$BUILD/examples/callbacks
+
+run "$program" begin
+is "$status" 137 'killed in the second callback'
+is "$(tr '\n' ';' <out)" 'fetch https://example.org/;count;' 'the first one has completed'
+exits 0 cairn status --store pages.cairn
+says '1 completed, 2 not run (1 interrupted)' 'status shows what was interrupted'
+says 'resume with: the program' 'and that the program resumes it'
+exits 0 cairn plan --store pages.cairn
+says '1 of 3 tasks will run' 'the plan counts what is done'
+exits 2 cairn resume --store pages.cairn
+says 'calls `fetch`, a function that this program does not have: start the program that has it' 'the command refuses to resume it'
+touch calm
+run "$program" resume
+is "$status" 0 'another process resumes it from the stored definition'
+is "$(tr '\n' ';' <out)" 'count;report page of https://example.org/: 28;completed;' 'with the value and the arguments'
+
+# A file that says the same.
+cat >flow.yaml <<'END'
+name: file
+again: never
+tasks:
+  a: {call: fetch, with: {url: here}}
+  b: {run: echo b, needs: a}
+END
+exits 0 cairn validate flow.yaml
+exits 0 cairn graph flow.yaml
+exits 0 cairn plan flow.yaml --store pages.cairn
+exits 2 cairn run flow.yaml --store pages.cairn
+says 'task `a` calls `fetch`' 'the command refuses to run the file'
+run "$program" begin flow.yaml
+is "$status" 0 'the program runs it'
+exits 0 cairn plan flow.yaml --store pages.cairn
+says '0 of 2 tasks will run' 'the command takes the version of the callback from the run'
+sed -i 's/url: here/url: there/' flow.yaml
+exits 0 cairn plan flow.yaml --store pages.cairn
+run env FETCH_VERSION=2 "$program" resume
+is "$(head -n 1 out)" 'fetch https://example.org/' 'another version of a callback runs again'
+sed -i 's/call: fetch/call: other/' flow.yaml
+run "$program" begin flow.yaml
+is "$status" 75 'a callback that is not there: nothing runs'
+says 'task `a` calls `other`, which the registry of this program does not have; it has `fetch`, `count`, `report`' 'it is named'
+
+done_testing
