@@ -259,6 +259,7 @@ build GET /
 "$BUILD/tests/tools/http" -t 60 -s 100 -n 20 "$port" <slow >slow.out &
 slowly=$!
 printf 'name: seen\ntasks: {a: {run: "until [ -e on ]; do sleep 0.05; done"}, b: {needs: [a], run: "exit 3"}}\n' >seen.yaml
+printf 'name: killed\ntasks: {a: {run: "true"}, b: {needs: [a], run: "until [ -e again ]; do sleep 0.05; done"}}\n' >killed.yaml
 browse 'a browser shows what happens' \
     '!(cairn run -q seen.yaml >/dev/null 2>&1 &)' \
     '/6 runs/.test(document.body.innerText)' 'location.href = "/runs/6"; true' \
@@ -269,7 +270,12 @@ browse 'a browser shows what happens' \
     '[...document.querySelectorAll("a.node")].map((a) => a.getAttribute("class")).join() === "node completed critical,node failed critical"' \
     '/exit 3/.test(document.querySelector("#r1").innerText)' 'location.href = "/runs/1"; true' \
     'document.title.includes("planted")' 'document.scripts.length === 1 && !document.querySelector("img, iframe, base")' \
-    'document.documentElement.scrollWidth <= innerWidth'
+    'document.documentElement.scrollWidth <= innerWidth' \
+    '@/' '!cairn run -q killed.yaml >/dev/null 2>&1 & echo $! >owner' '/7 runs/.test(document.body.innerText)' '@/runs/7' \
+    'document.querySelector("#head .run").textContent === "running, 1 of 2 tasks completed"' 'window.kept = true' \
+    '!kill -9 $(cat owner)' 'document.querySelector("#head .run").textContent === "interrupted, 1 of 2 tasks completed"' \
+    '!cairn resume -q 7 >/dev/null 2>&1 &' 'document.querySelector("#head .run").textContent === "running, 1 of 2 tasks completed"' \
+    '!touch again' 'document.querySelector("#head .run").textContent === "completed, 2 of 2 tasks completed"' 'window.kept'
 
 # ---- Many, slow, and the end ----
 n=0
