@@ -1034,35 +1034,89 @@ void sched_rerun(struct sched *s, uint32_t task)
 
 /* ---- Life ---- */
 
+static bool resize(void *array, size_t n, size_t size)
+{
+    char *at;
+    memcpy(&at, array, sizeof at);
+    at = realloc(at, (n ? n : 1) * size);
+    if (at)
+        memcpy(array, &at, sizeof at);
+    return at;
+}
+
+/* More than asked for, so that one task after the other does not copy all of them each
+ * time. */
+static uint32_t more_room(uint32_t room, uint32_t n)
+{
+    return room ? n + n / 2 : n;
+}
+
+static bool reserve_queue(struct heap *queue, uint32_t n)
+{
+    uint32_t room = more_room(queue->room, n);
+    if (queue->at && n <= queue->room)
+        return true;
+    if (!resize(&queue->at, room, sizeof *queue->at))
+        return false;
+    queue->room = room;
+    return true;
+}
+
+/* Of each pool: room for all that may wait there. They stand behind one another, and
+ * `members` counts them. */
+static bool reserve_parked(struct sched *s, uint32_t first_def)
+{
+    const struct definition *d = s->graph->definition;
+    bool done = true;
+    for (uint32_t i = first_def; i < d->n_defs; i++)
+        for (uint32_t k = 0; k < n_uses(&d->defs[i]); k++)
+            s->members[use_of(s, &d->defs[i], k).pool] += d->defs[i].members;
+    for (uint32_t p = 0; p <= d->n_pools && done; p++)
+        done = reserve_queue(&s->parked[p], s->members[p]);
+    return done;
+}
+
+/* Room for the graph as it is now. */
+static bool reserve_nodes(struct sched *s)
+{
+    const struct graph *g = s->graph;
+    uint32_t room = more_room(s->room, g->n_nodes);
+    size_t works = g->n_services ? 3 : 2;
+    if (s->room && g->n_nodes <= s->room)
+        return true;
+    if (!resize(&s->state, room, sizeof *s->state) ||
+        !resize(&s->end, room, sizeof *s->end) ||
+        !resize(&s->flags, room, sizeof *s->flags) ||
+        !resize(&s->waiting, room, sizeof *s->waiting) ||
+        !resize(&s->cause, room, sizeof *s->cause) ||
+        !resize(&s->work, works * ((size_t)room + 1), sizeof *s->work))
+        return false;
+    s->room = room;
+    return true;
+}
+
+static void clear_nodes(struct sched *s, uint32_t first, uint32_t n)
+{
+    memset(s->state + first, WAITING, n);
+    memset(s->end + first, END_OPEN, n);
+    memset(s->flags + first, 0, n);
+    memset(s->waiting + first, 0, n * sizeof *s->waiting);
+}
+
 static int allocate_arrays(struct sched *s, struct cairn_error *error)
 {
     const struct graph *g = s->graph;
     uint32_t pools = g->definition->n_pools;
-    s->state = calloc(g->n_nodes, 1);
-    s->end = calloc(g->n_nodes, 1);
-    s->flags = calloc(g->n_nodes, 1);
-    s->waiting = calloc(g->n_nodes, sizeof *s->waiting);
-    s->cause = malloc(g->n_nodes * sizeof *s->cause);
-    bool services = g->n_services > 0;
-    s->work = malloc((services ? 3 : 2) * ((size_t)g->n_nodes + 1) * sizeof *s->work);
-    s->left = services ? calloc(g->n_nodes, sizeof *s->left) : NULL;
-    s->ready.at = malloc(g->n_tasks * sizeof *s->ready.at);
+    s->left = g->n_services ? calloc(g->n_nodes, sizeof *s->left) : NULL;
     s->parked = calloc((size_t)pools + 1, sizeof *s->parked);
+    s->members = calloc((size_t)pools + 1, sizeof *s->members);
     s->pool_used = calloc((size_t)pools + 1, sizeof *s->pool_used);
     s->closed = calloc((size_t)pools + 1, sizeof *s->closed);
-    if (!s->state || !s->end || !s->flags || !s->waiting || !s->cause || !s->work ||
-        !s->ready.at || !s->parked || !s->pool_used || !s->closed ||
-        (services && !s->left))
+    if (!s->parked || !s->members || !s->pool_used || !s->closed ||
+        (g->n_services && !s->left) || !reserve_nodes(s) || !reserve_parked(s, 0) ||
+        !reserve_queue(&s->ready, g->n_tasks))
         return error_nomem(error);
-    for (uint32_t p = 0; p <= pools; p++) {
-        size_t members = 0;
-        for (uint32_t i = 0; i < g->definition->n_defs; i++)
-            if (places_in(s, &g->definition->defs[i], p))
-                members += g->definition->defs[i].members;
-        s->parked[p].at = malloc((members ? members : 1) * sizeof *s->parked[p].at);
-        if (!s->parked[p].at)
-            return error_nomem(error);
-    }
+    clear_nodes(s, 0, g->n_nodes);
     return 0;
 }
 
@@ -1137,6 +1191,9 @@ int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *ou
                sched_skip_fn *skipped, void *context, struct cairn_error *error)
 {
     struct sched s = {.graph = graph,
+                      .n_tasks = graph->n_tasks,
+                      .n_nodes = graph->n_nodes,
+                      .n_parts = graph->n_parts,
                       .memory = UINT32_MAX,
                       .open = graph->n_tasks,
                       .allowed = SCHED_ORDINARY | SCHED_HANDLERS};
@@ -1157,26 +1214,94 @@ int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *ou
     return 0;
 }
 
-int sched_go_on(struct sched *s, const struct sched *before, uint32_t n)
+/* Barriers are behind all tasks, those of parts of groups behind the others: they go
+ * behind the new ones of their kind. */
+struct moved {
+    uint32_t tasks, parts;     /* where they began */
+    uint32_t to, parts_to;     /* ... and begin now */
+    uint32_t n_whole, n_parts; /* how many there were */
+};
+
+static uint32_t node_now(const struct moved *m, uint32_t node)
 {
-    uint32_t *taken = calloc((size_t)n + 1, sizeof *taken), n_taken = 0;
-    if (!taken)
-        return CAIRN_ENOMEM;
-    assert(!s->left && !before->left && !before->aside);
-    if (s->allowed != before->allowed)
-        sched_allow(s, before->allowed);
-    for (uint32_t task = 0; task < n; task++)
-        if (before->state[task] == TAKEN || before->state[task] == HELD ||
-            before->state[task] == OFFERED)
-            taken[n_taken++] = task;
-    sched_take_tasks(s, taken, n_taken);
-    for (uint32_t i = 0; i < n_taken; i++) {
-        if (before->state[taken[i]] == HELD)
-            sched_hold(s, taken[i]);
-        else if (before->state[taken[i]] == OFFERED)
-            sched_offer(s, taken[i]);
+    return node < m->tasks   ? node
+           : node < m->parts ? node - m->tasks + m->to
+                             : node - m->parts + m->parts_to;
+}
+
+static bool is_new(const struct moved *m, uint32_t node)
+{
+    return (node >= m->tasks && node < m->to) ||
+           (node >= m->to + m->n_whole && node < m->parts_to) ||
+           node >= m->parts_to + m->n_parts;
+}
+
+static void move_nodes(struct sched *s, uint32_t to, uint32_t from, uint32_t n)
+{
+    memmove(s->state + to, s->state + from, n);
+    memmove(s->end + to, s->end + from, n);
+    memmove(s->flags + to, s->flags + from, n);
+    memmove(s->waiting + to, s->waiting + from, n * sizeof *s->waiting);
+    memmove(s->cause + to, s->cause + from, n * sizeof *s->cause);
+}
+
+static struct moved move_barriers(struct sched *s)
+{
+    const struct graph *g = s->graph;
+    struct moved m = {.tasks = s->n_tasks,
+                      .parts = s->n_nodes - s->n_parts,
+                      .to = g->n_tasks,
+                      .parts_to = g->n_nodes - g->n_parts,
+                      .n_parts = s->n_parts};
+    m.n_whole = m.parts - m.tasks;
+    for (uint32_t i = 0; s->n_nodes > s->n_tasks && i < s->n_nodes; i++)
+        if (s->flags[i] & (NEED_LOST | NEED_EXCLUDED))
+            s->cause[i] = node_now(&m, s->cause[i]);
+    move_nodes(s, m.parts_to, m.parts, m.n_parts);
+    move_nodes(s, m.to, m.tasks, m.n_whole);
+    clear_nodes(s, m.tasks, m.to - m.tasks);
+    clear_nodes(s, m.to + m.n_whole, m.parts_to - m.to - m.n_whole);
+    clear_nodes(s, m.parts_to + m.n_parts, g->n_parts - m.n_parts);
+    return m;
+}
+
+/* What was there may have become higher. */
+static void sort_again(const struct sched *s, struct heap *queue)
+{
+    uint32_t n = queue->n;
+    queue->n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        entries_push(queue->at, &queue->n, entry_of(s->graph, queue->at[i].task));
+}
+
+int sched_extend(struct sched *s, const uint8_t *outcome, sched_skip_fn *skipped,
+                 void *context, struct cairn_error *error)
+{
+    const struct graph *g = s->graph;
+    struct propagation r = {.s = s, .skipped = skipped, .context = context};
+    uint32_t before = s->n_tasks;
+    assert(!s->left && !g->n_services && !s->aside);
+    if (!reserve_nodes(s) || !reserve_queue(&s->ready, g->n_tasks) ||
+        !reserve_parked(s, g->n_tasks > before ? g->def_of[before]
+                                               : g->definition->n_defs))
+        return error_nomem(error);
+    struct moved moved = move_barriers(s);
+    s->open += g->n_tasks - before;
+    s->n_tasks = g->n_tasks;
+    s->n_nodes = g->n_nodes;
+    s->n_parts = g->n_parts;
+    sort_again(s, &s->ready);
+    for (uint32_t p = 0; p <= g->definition->n_pools; p++)
+        sort_again(s, &s->parked[p]);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        uint32_t node = g->order[i];
+        if (is_new(&moved, node))
+            begin_node(&r, node, graph_is_barrier(g, node) ? 0 : outcome[node]);
     }
-    free(taken);
+    begin_failed_groups(&r);
+    for (uint32_t p = 0; p <= g->definition->n_pools; p++)
+        wake_first(s, p);
+    check_transition(s);
     return 0;
 }
 
@@ -1193,6 +1318,7 @@ void sched_release(struct sched *s)
     for (uint32_t p = 0; s->parked && p <= s->graph->definition->n_pools; p++)
         free(s->parked[p].at);
     free(s->parked);
+    free(s->members);
     free(s->pool_used);
     free(s->closed);
     *s = (struct sched){0};

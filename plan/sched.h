@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The scheduler: which task may start next. Pure: no clock, no I/O, no allocation after
- * sched_init.
+ * sched_init but in sched_extend.
  *
  *   WAITING --needs ended--> READY --sched_take--> TAKEN --sched_end--> ENDED
  *      |                      ^ |  pool full: PARKED, back when the pool has room;
@@ -79,7 +79,7 @@ struct heap_entry {
 
 struct heap {
     struct heap_entry *at;
-    uint32_t n;
+    uint32_t n, room;
 };
 
 /* A task that ended without being started: CAIRN_SKIPPED or CAIRN_EXCLUDED. */
@@ -87,6 +87,9 @@ typedef void sched_skip_fn(void *context, uint32_t task, enum cairn_outcome outc
 
 struct sched {
     const struct graph *graph;
+    uint32_t n_tasks, n_nodes,
+        n_parts;          /* of the graph: sched_extend has the former ones */
+    uint32_t room;        /* nodes for which the arrays have room */
     uint8_t *state;       /* [n_nodes] enum sched_state */
     uint8_t *end;         /* [n_nodes] enum sched_end_class */
     uint8_t *flags;       /* [n_nodes] how needs ended: NEED_FAILED, NEED_BAD; of a
@@ -101,6 +104,7 @@ struct sched {
     struct heap ready;
     /* The last one of these is memory, in MiB: as one more pool. */
     struct heap *parked;  /* [n_pools + 1] who waits for a place */
+    uint32_t *members;    /* [n_pools + 1] tasks that may wait there */
     uint32_t *pool_used;  /* [n_pools + 1] places */
     bool *closed;         /* [n_pools + 1] other runs have it: nobody takes of it */
     uint32_t memory;      /* MiB in all; set it before the first task is taken */
@@ -129,10 +133,11 @@ enum sched_end_class sched_class(enum cairn_outcome outcome);
 int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *outcome,
                sched_skip_fn *skipped, void *context, struct cairn_error *error);
 void sched_release(struct sched *sched);
-/* `sched` has just been begun with the outcomes that there are, of a graph that has more
- * tasks behind the `n` of `before`, without services: what runs, is offered or waits for
- * its retry there does so here, too. `before` is to be released. CAIRN_ENOMEM. */
-int sched_go_on(struct sched *sched, const struct sched *before, uint32_t n);
+/* The graph has been extended behind its former tasks, without services: the new ones
+ * begin, with `outcome` ([n_tasks]) as in sched_init, and what was there stays as it is.
+ * After CAIRN_ENOMEM it can only be released. */
+int sched_extend(struct sched *sched, const uint8_t *outcome, sched_skip_fn *skipped,
+                 void *context, struct cairn_error *error);
 /* Changes what may start; costs one look at every task. What is held and not allowed
  * any more is shelved: its retry is off. */
 void sched_allow(struct sched *sched, uint8_t kinds);

@@ -332,8 +332,8 @@ int progress_extend(struct engine *e, uint32_t before, uint32_t defs,
 {
     struct progress *p = &e->progress;
     const struct graph *g = e->request.graph;
-    struct sched former = p->sched;
     struct skip_list early = {0};
+    struct skipping skipping = {e, &early};
     if (!array_extend(&p->failures, before, g->n_tasks, sizeof *p->failures) ||
         !array_extend(&p->due_ns, before, g->n_tasks, sizeof *p->due_ns) ||
         !array_extend(&p->referred, defs, g->definition->n_defs, sizeof(bool)) ||
@@ -343,11 +343,7 @@ int progress_extend(struct engine *e, uint32_t before, uint32_t defs,
         states_extend(&p->states, g->n_tasks, error) ?: note_referred(e, defs, error);
     if (rc)
         return rc;
-    p->sched = (struct sched){0};
-    rc = open_scheduling(e, &early, error);
-    if (!rc && sched_go_on(&p->sched, &former, before))
-        rc = error_nomem(error);
-    sched_release(&former);
+    rc = sched_extend(&p->sched, p->states.outcome, note_skip, &skipping, error);
     if (!rc && early.n)
         audit_skips(e, &early);
     if (!rc)

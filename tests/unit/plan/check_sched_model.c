@@ -21,7 +21,8 @@ struct model {
     uint8_t *derived; /* [n_nodes] enum cairn_outcome; of barriers: enum sched_end_class
                          + 1, 0: has not ended */
     uint8_t allowed;
-    uint64_t order; /* hash of the skips, in order */
+    uint32_t n_defs; /* as many as there will be: the graph grows to that */
+    uint64_t order;  /* hash of the skips, in order */
 };
 
 static void note_skip(void *context, uint32_t task, enum cairn_outcome outcome)
@@ -361,6 +362,29 @@ static void step(struct model *m)
 
 /* ---- Scenarios ---- */
 
+/* Only its first tasks are there at first. */
+static void cut_graph(struct model *m)
+{
+    struct graph shorter;
+    uint32_t n = 1 + help_below(&m->seed, m->n_defs);
+    m->definition.n_defs = n;
+    if (graph_build(&shorter, &m->definition, NULL)) { /* they have no members */
+        m->definition.n_defs = m->n_defs;
+        return;
+    }
+    graph_release(&m->graph);
+    m->graph = shorter;
+}
+
+static void grow(struct model *m)
+{
+    uint32_t from = m->definition.n_defs;
+    m->definition.n_defs += 1 + help_below(&m->seed, m->n_defs - from);
+    ck_assert_int_eq(graph_extend(&m->graph, from, NULL), 0);
+    ck_assert_int_eq(sched_extend(&m->sched, m->outcome, note_skip, m, NULL), 0);
+    compare(m);
+}
+
 static void begin(struct model *m, uint64_t seed)
 {
     static const struct flow_taste taste = {
@@ -372,6 +396,9 @@ static void begin(struct model *m, uint64_t seed)
     m->told = calloc(m->graph.n_tasks, 1);
     m->derived = calloc(m->graph.n_nodes, 1);
     m->allowed = SCHED_ORDINARY | SCHED_HANDLERS;
+    m->n_defs = m->definition.n_defs;
+    if (help_below(&m->seed, 2))
+        cut_graph(m);
     bool before = help_below(&m->seed, 2);
     for (uint32_t t = 0; before && t < m->graph.n_tasks; t++) {
         if (help_below(&m->seed, 3))
@@ -422,7 +449,12 @@ static uint64_t play(uint64_t seed)
     struct model m;
     begin(&m, seed);
     for (uint32_t steps = help_below(&m.seed, STEPS); steps > 0; steps--)
-        step(&m);
+        if (m.definition.n_defs < m.n_defs && help_below(&m.seed, 8) == 0)
+            grow(&m);
+        else
+            step(&m);
+    while (m.definition.n_defs < m.n_defs)
+        grow(&m);
     run_out(&m);
     end(&m);
     return m.order;
