@@ -365,4 +365,30 @@ END
 sed -i 's/echo again between/echo between/' soft.yaml
 run cairn plan
 matches '^run +added '
+
+# ---- The run that did it is deleted ----
+cat >gone.yaml <<'END'
+name: gone
+tasks:
+  clean: {exec: [sh, clean.sh]}
+  made: {run: 'echo made >>ran.log; echo "n=of run 1" >>"$CAIRN_OUTPUT"', reuse: true}
+  reads: {needs: [made, {task: clean, order: true}], run: 'echo reads >>ran.log; echo "$n" >read.txt', env: {n: '${{ tasks.made.outputs.n }}'}}
+END
+: >clean.sh
+exits 0 cairn run gone.yaml
+first_run=$(cat out err | sed -n 's,^run \([0-9]*\) of gone.*,\1,p')
+is "$(ran)" "made reads " 'a value is made'
+# What is reused is in the store before the task that needs nothing starts.
+echo 'cairn gc --keep-runs 1 --any-params >gc.out' >clean.sh
+exits 0 cairn run gone.yaml --fresh
+says "reused from run $first_run" 'and its row is used'
+is "$(ran)" "reads " 'by what reads it'
+exits 10 cairn status "$first_run"
+is "$(cat read.txt)" "of run 1" 'which has the value, though the run that made it is deleted'
+exits 0 cairn values made
+says 'of run 1' 'it belongs to the later run'
+exits 0 cairn run gone.yaml --fresh
+is "$(ran)$(cat read.txt)" "reads of run 1" 'which is reused in turn'
+exits 0 cairn checkpoint verify
+
 done_testing
