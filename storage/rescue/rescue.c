@@ -207,7 +207,8 @@ bool rescue_log_is_lost(const struct rescue *rescue)
 
 bool rescue_is_unmade(const struct rescue *rescue)
 {
-    return store_file(rescue->paths.db, NULL, NULL, NULL) > 0;
+    return store_file(rescue->paths.db, NULL, NULL, NULL) > 0 ||
+           store_file(rescue->paths.making, NULL, NULL, NULL) > 0;
 }
 
 void rescue_close(struct rescue *rescue)
@@ -290,7 +291,7 @@ static void rescue_remove_new(const struct rescue *rescue)
     assert(rescue->locked);
     static const char *const names[] = {
         "cairn.db", "cairn.db-wal", "cairn.db-shm", "cairn.db-journal",
-        "lock",     "open",         ".gitignore"};
+        "lock",     "open",         ".gitignore",   "making"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         char *path = store_path_join(rescue->new_dir, names[i]);
         if (path)

@@ -33,7 +33,7 @@ const char *rescue_dir(const struct rescue *rescue);
 
 /* Whether the log holds commits that SQLite would ignore. */
 bool rescue_log_is_lost(const struct rescue *rescue);
-/* Whether there is a database that is not made yet. */
+/* Where no store can be opened: whether the making of one was cut off. */
 bool rescue_is_unmade(const struct rescue *rescue);
 /* CAIRN_ENEWER for a store of a newer release, which stays as it is. */
 int rescue_begin(struct rescue *rescue, struct cairn_error *error);

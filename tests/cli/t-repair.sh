@@ -13,6 +13,11 @@ tasks:
 END
 exits 10 cairn doctor --repair
 ok 'and makes no store' test ! -e .cairn
+mkdir -m 0700 .cairn
+touch .cairn/lock
+echo begun >.cairn/making
+exits 10 cairn doctor --repair
+says 'was interrupted' 'a store whose making was cut off is not called one that is being made'
 exits 1 cairn run w.yaml
 cp -r .cairn before
 exits 0 cairn doctor --repair
