@@ -417,11 +417,16 @@ static const struct {
     [FINALLY] = {NAME("finally"), NULL},
 };
 
+struct str top_key(size_t i)
+{
+    return i < TOP_KEYS ? top_keys[i].name : (struct str){NULL, 0};
+}
+
 static unsigned places_of(struct str key)
 {
     unsigned places = is_task_key(key) ? KEY_OF_TASK : 0;
     for (size_t i = 0; i < TOP_KEYS; i++)
-        places |= str_equal(top_keys[i].name, key) ? KEY_OF_TOP : 0;
+        places |= str_equal(top_key(i), key) ? KEY_OF_TOP : 0;
     for (size_t i = 0; i < DEFAULT_KEYS; i++)
         places |= str_equal(default_keys[i], key) ? KEY_OF_DEFAULTS : 0;
     return places;

@@ -137,6 +137,9 @@ int drop_unused_columns(struct parser *p);
 
 /* ---- parse_task.c, foreach.c ---- */
 
+/* The i-th key of a task, in the order in which they are read; ptr NULL past the last. */
+struct str task_key(size_t i);
+bool is_task_key(struct str name);
 /* That it is a mapping with no other keys than those of a task. `key` is its name. */
 int check_template_keys(const struct parser *p, const struct node *key);
 /* All but the needs of task `index`, which are read when all tasks have been. */
@@ -158,6 +161,11 @@ void warn_of_exec(struct parser *p, const struct node *list, struct str program)
 void warn_of_bash(struct parser *p, const struct node *node, struct str text,
                   struct str shell);
 
+/* ---- parse.c ---- */
+
+/* The i-th key of the top level, as task_key. */
+struct str top_key(size_t i);
+
 /* ---- parse_names.c ---- */
 
 bool is_secret(const struct parser *p, struct str name);
@@ -169,7 +177,6 @@ struct workflow_file *included_as(const struct parser *p, struct str name);
 struct str *names_of_tasks(struct parser *p, uint32_t *n);
 /* The names that a task takes. */
 int read_task_secrets(struct parser *p, struct task_def *def, const struct node *node);
-bool is_task_key(struct str name);
 int read_task_params(struct parser *p, struct task_def *def, const struct node *node);
 /* `map` NULL: there are none, but values may be given for them. */
 int read_params(struct parser *p, const struct node *map);

@@ -909,10 +909,15 @@ static const struct {
                  .read = NULL}, /* before all others: templates.c */
 };
 
+struct str task_key(size_t i)
+{
+    return i < KEYS ? keys[i].name : (struct str){NULL, 0};
+}
+
 bool is_task_key(struct str name)
 {
     size_t i = 0;
-    while (i < KEYS && !str_equal(keys[i].name, name))
+    while (i < KEYS && !str_equal(task_key(i), name))
         i++;
     return i < KEYS;
 }

@@ -361,7 +361,8 @@ int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded
         return rc;
     if (recorded)
         registry_keep_versions(&definition, recorded);
-    rc = graph_build(&graph, &definition, error);
+    rc = definition.arena.failed ? error_nomem(error) : 0;
+    rc = rc ? rc : graph_build(&graph, &definition, error);
     if (rc) {
         definition_release(&definition);
         return rc;
