@@ -476,6 +476,7 @@ struct view {
     struct state_at state;
     const struct board *board;
     bool past;
+    struct item_ref shown; /* set before it is opened: as for live_load_shown */
 };
 
 /* Of another session than the one that is named it would be a wrong answer. */
@@ -497,12 +498,11 @@ static int open_view(struct view *view, struct cairn_store *store, const char *s
                      const char *checkpoint, struct cairn_error *error)
 {
     uint64_t seq;
-    *view = (struct view){.past = false};
     if (!checkpoint) {
         int rc = live_read(&view->live, store, session, error);
         view->board = &view->live.board;
         return rc
-               ?: live_load_board(&view->live, error)
+               ?: live_load_shown(&view->live, view->shown, error)
                ?: board_check(view->board, error);
     }
     int rc = live_begin(&view->live, store, false, error)
@@ -537,12 +537,11 @@ int cairn_item_get(struct cairn_store *store, const char *session, const char *i
                    int (*got)(void *, const struct cairn_item *), void *context,
                    struct cairn_error *error)
 {
-    struct view view;
-    struct item_ref ref;
+    struct view view = {0};
     struct cairn_item shown;
-    int rc = open_view(&view, store, session, checkpoint, error)
-                 ?: item_id_parse(str_of(id), &ref, error);
-    const struct item *item = rc ? NULL : board_find(view.board, ref);
+    int rc = item_id_parse(str_of(id), &view.shown, error)
+                 ?: open_view(&view, store, session, checkpoint, error);
+    const struct item *item = rc ? NULL : board_find(view.board, view.shown);
     if (!rc && !item)
         rc = error_set(error, CAIRN_ENOTFOUND, "there is no %.80s %s", id,
                        checkpoint ? "at that checkpoint" : "on the board");
@@ -717,7 +716,7 @@ int cairn_item_list(struct cairn_store *store, const char *session,
                     uint64_t *total, struct cairn_error *error)
 {
     SIZE_CHECK("cairn_item_filter", filter, error);
-    struct view view;
+    struct view view = {.shown.kind = filter->kind ? item_kind_parse(filter->kind) : 0};
     struct chosen chosen = {0};
     int rc = open_view(&view, store, session, filter->checkpoint, error);
     close_transaction(&view);
@@ -777,7 +776,7 @@ int cairn_hypothesis_steps(struct cairn_store *store, const char *session,
                            int (*each)(void *, const struct cairn_confidence_step *),
                            void *context, struct cairn_error *error)
 {
-    struct view view;
+    struct view view = {.shown.kind = ITEM_HYPOTHESIS};
     struct item_ref id = {0};
     struct step_of *steps = NULL;
     uint32_t n = 0;
@@ -815,7 +814,7 @@ int cairn_belief_contradictions(struct cairn_store *store, const char *session,
                                 void *context, uint64_t *total,
                                 struct cairn_error *error)
 {
-    struct view view;
+    struct view view = {.shown.kind = ITEM_DEPENDENCY};
     struct item_ref id = {0};
     struct contradictions found = {0};
     int rc = open_view(&view, store, session, checkpoint, error);

@@ -18,6 +18,7 @@
 #include "storage/store.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -478,6 +479,8 @@ int live_branch(struct live *live, uint64_t branch, struct branch_row *out,
 
 struct loading {
     struct live *live;
+    unsigned kinds;      /* that are decoded: 1 << enum item_kind */
+    struct item_ref one; /* and this one */
     struct item *items[ITEM_KINDS_END];
     uint32_t n[ITEM_KINDS_END];
     size_t capacity[ITEM_KINDS_END];
@@ -514,10 +517,19 @@ int live_decode_item(struct live *live, const struct item_row *row, struct item 
                            id);
 }
 
+/* One of a kind that is not known is refused when it is decoded. */
+static bool is_wanted(const struct loading *loading, const struct item_row *row)
+{
+    return !item_kind_info(row->kind) || (loading->kinds >> row->kind & 1) != 0 ||
+           (row->kind == loading->one.kind && row->n == loading->one.n);
+}
+
 static int load_item(void *context, const struct item_row *row)
 {
     struct loading *loading = context;
     struct item item;
+    if (!is_wanted(loading, row))
+        return 0;
     int rc = live_decode_item(loading->live, row, &item);
     if (rc)
         return rc;
@@ -596,9 +608,11 @@ static int link_items(struct live *live, struct cairn_error *error)
     return rc;
 }
 
-int live_load_board(struct live *live, struct cairn_error *error)
+/* All rows are read and checked, whatever is decoded. */
+static int load_items(struct live *live, unsigned kinds, struct item_ref one,
+                      struct cairn_error *error)
 {
-    struct loading loading = {.live = live, .error = error};
+    struct loading loading = {.live = live, .kinds = kinds, .one = one, .error = error};
     live->item_error = error;
     int rc = live_each_item(live, load_item, &loading, error);
     for (uint8_t kind = 1; kind < (uint8_t)ITEM_KINDS_END; kind++) {
@@ -607,8 +621,42 @@ int live_load_board(struct live *live, struct cairn_error *error)
             rc = board_load(&live->board, kind, &section, live->numbers[kind], error);
         free(loading.items[kind]);
     }
-    live->board.whole = live->checked = rc == 0;
+    live->checked = rc == 0;
+    return rc;
+}
+
+int live_load_board(struct live *live, struct cairn_error *error)
+{
+    int rc = load_items(live, UINT_MAX, (struct item_ref){0}, error);
+    live->board.whole = rc == 0;
     return rc || !live->writing ? rc : link_items(live, error);
+}
+
+/* What board_check and item_show need beside an item of a kind. */
+static unsigned kinds_beside(uint8_t kind)
+{
+    switch ((enum item_kind)kind) {
+    case ITEM_HYPOTHESIS:
+    case ITEM_EVIDENCE:
+    case ITEM_GAP:
+    case ITEM_CHECK:
+        return 1U << ITEM_HYPOTHESIS | 1U << ITEM_EVIDENCE;
+    case ITEM_DEPENDENCY:
+        return 1U << ITEM_BELIEF;
+    case ITEM_BELIEF:
+    case ITEM_NOTE:
+    case ITEM_COMMAND:
+        break;
+    }
+    return 0;
+}
+
+int live_load_shown(struct live *live, struct item_ref shown, struct cairn_error *error)
+{
+    if (!shown.kind)
+        return live_load_board(live, error);
+    unsigned kinds = kinds_beside(shown.kind);
+    return load_items(live, shown.n ? kinds : kinds | 1U << shown.kind, shown, error);
 }
 
 /* ---- Values that are taken out of what is stored of the outside world ---- */

@@ -117,6 +117,11 @@ int live_close(struct live *live, int rc, struct cairn_error *error);
 /* In a write transaction it also makes items findable, where nobody has yet: before one
  * of them is written. */
 int live_load_board(struct live *live, struct cairn_error *error);
+/* To look at one item, at those of a kind (n 0), or at all (kind 0): decodes only those
+ * and what is shown of them comes from. All rows are checked as by live_load_board. In a
+ * read transaction. */
+int live_load_shown(struct live *live, struct item_ref shown,
+                    struct cairn_error *error);
 /* All items of the session, as they are stored. CAIRN_EDAMAGED says what is damaged or
  * missing. */
 int live_each_item(struct live *live, item_row_fn *each, void *context,

@@ -44,7 +44,7 @@ ok 'there are items' grep -q 'one, again' known
 exits 0 cairn checkpoint verify
 
 missed() { # what, TEXT: an item is missing
-    for command in 'note list' 'evidence update e1 --text x' 'checkpoint create x' 'session show'; do
+    for command in 'note list' 'note show n1' 'command list' 'evidence update e1 --text x' 'checkpoint create x' 'session show'; do
         # shellcheck disable=SC2086 # words
         exits 5 cairn $command
         says 'missing' "$1: $command says so"

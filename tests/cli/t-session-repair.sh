@@ -36,6 +36,8 @@ exits 0 cairn hypothesis update h1 --prior 0.3
 "$sql" $db "UPDATE item SET body = flip(body, 9) WHERE session = 1 AND kind = 1 AND n = 2"
 exits 5 cairn hypothesis list
 says 'the item of session 1, kind 1, number 2 is damaged' 'the item is named, and not shown'
+exits 5 cairn note list
+says 'kind 1, number 2 is damaged' 'by who looks at others, too'
 exits 5 cairn checkpoint create 'what is it'
 exits 5 cairn checkpoint verify
 exits 0 cairn note list --session second
