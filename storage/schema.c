@@ -303,7 +303,7 @@ static int put_first_meta(struct db *db, const char *dir, struct cairn_error *er
 }
 
 /* Puts a column where SQLite's ALTER TABLE puts it, so that the text is the same. */
-static void put_column(struct buf *script, const char *table, const char *column)
+static void put_column(struct buf *script, const char *table, struct str column)
 {
     char name[40];
     snprintf(name, sizeof name, "TABLE %s(", table);
@@ -318,13 +318,13 @@ static void put_column(struct buf *script, const char *table, const char *column
     for (size_t i = 0; i < COUNT_OF(ends) && (!end || end > next); i++)
         end = strstr(at, ends[i]);
     assert(end && end < next);
-    size_t offset = (size_t)(end - script->data), n = strlen(column) + 2;
+    size_t offset = (size_t)(end - script->data), n = column.len + 2;
     size_t rest = script->size - offset;
     if (!buf_grow(script, n))
         return;
     memmove(script->data + offset + n, script->data + offset, rest);
     memcpy(script->data + offset, ", ", 2);
-    memcpy(script->data + offset + 2, column, n - 2);
+    memcpy(script->data + offset + 2, column.ptr, column.len);
 }
 
 /* What makes a new store: the statements of all versions, with each column in its table
@@ -332,12 +332,15 @@ static void put_column(struct buf *script, const char *table, const char *column
  * two thirds of the making. */
 static int new_script(struct buf *out, struct cairn_error *error)
 {
-    char table[20], column[60];
+    char table[20];
     for (size_t i = 0; i < COUNT_OF(at_once); i++)
         for (const char *at = at_once[i]; *at && !out->failed;) {
             size_t n = strcspn(at, ";") + 1;
-            if (sscanf(at, "ALTER TABLE %19s ADD COLUMN %59[^;]", table, column) == 2)
-                put_column(out, table, column);
+            int column = 0; /* where it begins */
+            if (sscanf(at, "ALTER TABLE %19s ADD COLUMN %n", table, &column) == 1 &&
+                column)
+                put_column(out, table,
+                           (struct str){at + column, n - 1 - (size_t)column});
             else
                 buf_add(out, at, n);
             at += n;
