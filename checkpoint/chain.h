@@ -92,11 +92,11 @@ int record_authentic(struct str record, const struct record_header *header,
 
 /* ---- What payloads mean ---- */
 
-/* What a record that is not a full one must fit: the full record of its segment. Small
- * and plain, since verify keeps one for each stream. */
+/* What a record that is not a full one must fit: the full record of its segment, and how
+ * it has grown. Small and plain, since verify keeps one for each stream. */
 struct payload_frame {
     uint64_t base;    /* seq of the full record, 0: none yet */
-    uint32_t size;    /* number of entries in it (tasks of a run) */
+    uint32_t size;    /* number of entries by now (tasks of a run) */
     uint64_t subject; /* what it is about (of a run graph_tag), or 0 */
 };
 
@@ -110,7 +110,7 @@ typedef int payload_root_fn(void *context, const struct digest *object, bool is_
 
 struct payload_check {
     /* NULL: looked at by itself. A full record sets it; another one whose base is
-     * frame->base must fit it. */
+     * frame->base must fit it, and may make it larger. */
     struct payload_frame *frame;
     enum payload_roots roots; /* which of them `root` is called with */
     payload_root_fn *root;

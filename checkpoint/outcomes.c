@@ -340,7 +340,7 @@ static int check_delta(const struct sound_record *record, struct payload_check *
                        struct cairn_error *error)
 {
     struct delta delta;
-    const struct payload_frame *frame = check->frame;
+    struct payload_frame *frame = check->frame;
     int rc = payload_parse_delta(record->payload, &delta, error);
     if (rc)
         return rc;
@@ -348,6 +348,8 @@ static int check_delta(const struct sound_record *record, struct payload_check *
     if (frame && frame->base == delta.base) {
         rc = delta_fit_tasks(&delta, frame->size, error)
                  ?: delta_fit_graph(&delta, frame->subject, error);
+        if (!rc && delta.grown.tasks)
+            frame->size = delta.grown.tasks;
     }
     if (!rc)
         rc = visit_delta_roots(&delta, check, error);

@@ -160,6 +160,26 @@ START_TEST(verify_names_old_base)
 }
 END_TEST
 
+/* A forged delta after which there are fewer tasks than before it. */
+START_TEST(verify_names_fewer_tasks)
+{
+    struct lab *lab = lab_open(9);
+    struct checkpoint_ref ref;
+    lab_put(lab, "FGDG");
+    lab_expect_sound(lab);
+    lab->stream.tasks = LAB_TASKS + 1;
+    MUST(lab, store_begin(lab->store, -1, &lab->error));
+    MUST(lab, run_stream_delta(&lab->stream, NULL, 0, 3000, &ref, &lab->error));
+    MUST(lab, store_commit(lab->store, &lab->error));
+    lab_note(lab, ref.seq, false);
+    ck_assert_int_eq(lab_rebuild(lab, 4), CAIRN_EDAMAGED);
+    lab_expect_named(lab, 5, "fewer tasks");
+    ck_assert_ptr_nonnull(
+        strstr(lab_found.text[0], "it has 41 tasks, fewer than the "));
+    lab_close(lab);
+}
+END_TEST
+
 START_TEST(verify_names_objects_and_runs)
 {
     struct lab *lab = lab_open(7);
@@ -410,6 +430,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, verify_names_missing);
     tcase_add_test(tests, verify_names_replaced);
     tcase_add_test(tests, verify_names_old_base);
+    tcase_add_test(tests, verify_names_fewer_tasks);
     tcase_add_test(tests, verify_names_objects_and_runs);
     tcase_add_test(tests, verify_reports_all_or_stops);
     tcase_add_test(tests, healing);
