@@ -133,6 +133,17 @@ static int pack_object(struct object_codec *codec, const struct new_object *obje
     return rc;
 }
 
+/* Before SQLite refuses it, which would spoil the whole transaction. `stored`: so many
+ * bytes of it would be in its row. */
+static int check_room(size_t stored, struct str content, struct cairn_error *error)
+{
+    return stored <= LIMIT_ROW_BYTES
+               ? 0
+               : error_set(error, CAIRN_ELIMIT,
+                           "%zu bytes are too many for one stored object (at most %d)",
+                           content.len, LIMIT_ROW_BYTES);
+}
+
 static int write_object(struct cairn_store *store, enum sql_id id,
                         const struct new_object *object, struct cairn_error *error)
 {
@@ -141,11 +152,8 @@ static int write_object(struct cairn_store *store, enum sql_id id,
     struct str packed, content = object->content;
     bool delta;
     int rc = pack_object(codec, object, &packed, &delta, error);
-    /* Before SQLite refuses it, which would spoil the whole transaction. */
-    if (!rc && (packed.len ? packed.len : content.len) > LIMIT_ROW_BYTES)
-        rc = error_set(error, CAIRN_ELIMIT,
-                       "%zu bytes are too many for one stored object (at most %d)",
-                       content.len, LIMIT_ROW_BYTES);
+    if (!rc)
+        rc = check_room(packed.len ? packed.len : content.len, content, error);
     if (!rc)
         rc = store_write(store, id,
                          VALUES(value_blob(digest_view(object->digest)),
@@ -319,13 +327,13 @@ int store_put_object_longer(struct cairn_store *store, struct str content,
         return rc;
     if (has || !base || content.len > LIMIT_OBJECT_BYTES)
         return put_content(store, content, NULL, &put, error);
-    return store_write(store, SQL_PUT_OBJECT,
-                       VALUES(value_blob(digest_view(digest)), value_u64(content.len),
-                              value_int(CODEC_LONGER),
-                              value_blob((struct str){content.ptr + size_before,
-                                                      content.len - size_before}),
-                              value_u64(base)),
-                       error);
+    struct str behind = {content.ptr + size_before, content.len - size_before};
+    return check_room(behind.len, content, error)
+               ?: store_write(store, SQL_PUT_OBJECT,
+                              VALUES(value_blob(digest_view(digest)),
+                                     value_u64(content.len), value_int(CODEC_LONGER),
+                                     value_blob(behind), value_u64(base)),
+                              error);
 }
 
 /* ---- Another base ---- */
@@ -363,10 +371,19 @@ static int try_bases(struct rebase *r)
     return rc;
 }
 
-/* Else all that are made from one base would become whole. */
+/* Else all that are made from one base would become whole. The sibling has that base
+ * until its own turn, which may be in a later transaction: till then there is one base
+ * more below the object, and below all that is made from it. */
 static int try_siblings(struct rebase *r)
 {
     struct query query;
+    int64_t too_many;
+    int rc = db_get_int(
+        r->source->db, SQL_IS_BASE_OF,
+        VALUES(value_u64(r->row.id), value_int(LIMIT_OBJECT_BASES - (int)r->chain.n)),
+        &too_many, r->error);
+    if (rc || too_many)
+        return rc;
     query_start(&query, r->source->db, SQL_EACH_SIBLING,
                 VALUES(value_u64(r->row.base), value_u64(r->row.id)), r->error);
     while (!r->object.base && query_step(&query))

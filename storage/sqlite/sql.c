@@ -479,6 +479,11 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_BASE_OF_OBJECT] = "SELECT codec, base FROM object WHERE id = ?1",
     [SQL_EACH_SIBLING] = "SELECT digest FROM object WHERE base = ?1 AND id < ?2 "
                          "ORDER BY id LIMIT 16",
+    /* of objects so many levels above it; 0: of itself */
+    [SQL_IS_BASE_OF] = "WITH RECURSIVE above(id, level) AS (SELECT ?1, 0 UNION ALL "
+                       "SELECT o.id, level + 1 FROM above a CROSS JOIN object o "
+                       "WHERE o.base = a.id AND level < ?2) "
+                       "SELECT EXISTS(SELECT 1 FROM above WHERE level = ?2)",
     [SQL_OBJECT_ROOM] = "SELECT o.size, length(o.data), b.digest FROM object o "
                         "LEFT JOIN object b ON b.id = o.base WHERE o.digest = ?1",
 

@@ -193,6 +193,7 @@ enum sql_id {
     SQL_EACH_OBJECT,
     SQL_BASE_OF_OBJECT,
     SQL_EACH_SIBLING,
+    SQL_IS_BASE_OF,
     SQL_OBJECT_ROOM,
 
     /* row_checksum.c: every row, in all of its columns */

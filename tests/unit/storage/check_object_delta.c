@@ -687,6 +687,39 @@ START_TEST(behind_another_one)
 }
 END_TEST
 
+static void rebase(const struct digest *digest, struct digest *stays)
+{
+    bool done = false;
+    good(store_begin(store, -1, &error));
+    good(store_rebase_object(store, digest, only_the_first, stays, &done, &error));
+    good(store_commit(store, &error));
+    ck_assert(done);
+}
+
+/* Of two behind one that goes, the newer one gets the older one as base, which is still
+ * behind that; `_i` + 14 more are behind the newer one, one by one. None of them may
+ * have too many bases then. */
+START_TEST(one_more_base_below)
+{
+    struct digest whole, older, digests[16];
+    struct buf content = BUF_INIT;
+    int n = 14 + _i;
+    open_it();
+    whole = put_after(version(&content, 100), NULL);
+    older = put_after(version(&content, 99), &whole);
+    for (int i = 0; i <= n; i++)
+        digests[i] =
+            put_after(version(&content, (uint8_t)i), i ? &digests[i - 1] : &whole);
+    ck_assert_int_eq(ask("SELECT count(*) FROM object WHERE base IS NULL"), 1);
+    rebase(&digests[0], &older);
+    expect_versions(digests, 0, n);
+    expect_findings(digests, n, "");
+    ck_assert_int_eq(ask("SELECT base FROM object WHERE id = 3"), _i ? 0 : 2);
+    buf_release(&content);
+    close_it();
+}
+END_TEST
+
 START_TEST(behind_a_damaged_one)
 {
     struct digest digests[4];
@@ -738,6 +771,11 @@ START_TEST(aborted)
     ck_assert_int_eq(
         store_put_object_after(store, huge, &digests[1], &digests[2], &error),
         CAIRN_ELIMIT);
+    /* More behind its base than a row can have. */
+    huge.len = SIZE + (size_t)1000000001;
+    ck_assert_int_eq(
+        store_put_object_longer(store, huge, &digests[2], &digests[1], SIZE, &error),
+        CAIRN_ELIMIT);
     good(store_put_object_after(store, version(&content, 2), &digests[1], &digests[2],
                                 &error));
     good(store_commit(store, &error));
@@ -771,6 +809,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(tests, bases_that_are_none, 0, 7);
     tcase_add_loop_test(tests, impossible_sizes, 0, 5);
     tcase_add_test(tests, behind_another_one);
+    tcase_add_loop_test(tests, one_more_base_below, 0, 2);
     tcase_add_loop_test(tests, behind_a_damaged_one, 0, 5);
     tcase_add_test(tests, aborted);
     suite_add_tcase(suite, tests);
