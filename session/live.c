@@ -608,13 +608,33 @@ static int link_items(struct live *live, struct cairn_error *error)
     return rc;
 }
 
-/* All rows are read and checked, whatever is decoded. */
+/* Whatever is decoded, all rows are read and checked, unless this handle has done so
+ * and nobody has changed the store since. */
+static int read_items(struct loading *loading)
+{
+    struct live *live = loading->live;
+    uint64_t session = live->row.session;
+    struct item_ref one = loading->one;
+    if (!store_items_fit(live->store, session))
+        return live_each_item(live, load_item, loading, loading->error);
+    int rc = 0;
+    for (uint8_t kind = 1; kind < (uint8_t)ITEM_KINDS_END && !rc; kind++) {
+        if (loading->kinds >> kind & 1)
+            rc = store_each_item_of_kind(live->store, session, kind, load_item, loading,
+                                         loading->error);
+        else if (kind == one.kind)
+            rc = store_get_item(live->store, session, kind, one.n, load_item, loading,
+                                loading->error);
+    }
+    return rc;
+}
+
 static int load_items(struct live *live, unsigned kinds, struct item_ref one,
                       struct cairn_error *error)
 {
     struct loading loading = {.live = live, .kinds = kinds, .one = one, .error = error};
     live->item_error = error;
-    int rc = live_each_item(live, load_item, &loading, error);
+    int rc = read_items(&loading);
     for (uint8_t kind = 1; kind < (uint8_t)ITEM_KINDS_END; kind++) {
         struct section section = {loading.items[kind], loading.n[kind]};
         if (!rc)

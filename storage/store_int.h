@@ -126,6 +126,9 @@ struct cairn_store {
     /* The annotations fitted their tally when the database had that version. */
     bool annotations_fit;
     uint32_t annotations_version;
+    /* So did the items of that session; 0: of none. */
+    uint64_t items_fit;
+    uint32_t items_version;
 
     /* Objects up to this id may be garbage that is being collected (rows_gc.c). */
     uint64_t collecting;

@@ -94,6 +94,7 @@ void store_abort(struct cairn_store *store)
     store_turns_end(store, false);
     store_tallies_end(store);
     store->annotations_fit = false;
+    store->items_fit = 0;
     store->writing = false;
     store_assert_open(store);
     lock_drop(&store->lock, LOCK_COMMIT);

@@ -577,8 +577,17 @@ int store_each_item(struct cairn_store *store, uint64_t session, item_row_fn *ea
     }
     if (!rc && !rows.damaged[0])
         rc = store_tally_compare(store, TALLY_ITEMS, session, &found, error);
+    if (!rc && !rows.damaged[0]) {
+        store->items_fit = session;
+        store->items_version = db_version(store->db);
+    }
     store_end_read(store);
     return rc > 0 ? 0 : checked_result(&rows, rc, error);
+}
+
+bool store_items_fit(const struct cairn_store *store, uint64_t session)
+{
+    return store->items_fit == session && store->items_version == db_version(store->db);
 }
 
 /* ---- Some of the items ---- */
@@ -605,6 +614,14 @@ int store_get_item(struct cairn_store *store, uint64_t session, uint8_t kind,
     return some_items(store, SQL_GET_ITEM,
                       VALUES(value_number(session), value_int(kind), value_int(n)), got,
                       context, error);
+}
+
+int store_each_item_of_kind(struct cairn_store *store, uint64_t session, uint8_t kind,
+                            item_row_fn *each, void *context, struct cairn_error *error)
+{
+    return some_items(store, SQL_EACH_ITEM_OF_KIND,
+                      VALUES(value_number(session), value_int(kind)), each, context,
+                      error);
 }
 
 int store_last_item(struct cairn_store *store, uint64_t session, uint8_t kind,

@@ -128,11 +128,18 @@ typedef int item_row_fn(void *context, const struct item_row *row);
 int store_each_item(struct cairn_store *store, uint64_t session, item_row_fn *each,
                     void *context, struct cairn_error *error);
 
+/* This handle has had all of them from store_each_item, and nobody has changed the
+ * database since: none is lost. Asked in a transaction that has read. */
+bool store_items_fit(const struct cairn_store *store, uint64_t session);
+
 /* These read what they hand out, and no other item, so they do not miss one that was
  * lost: who finds less than he must asks store_each_item. */
 int store_get_item(struct cairn_store *store, uint64_t session, uint8_t kind,
                    uint32_t n, item_row_fn *got, void *context,
                    struct cairn_error *error);
+int store_each_item_of_kind(struct cairn_store *store, uint64_t session, uint8_t kind,
+                            item_row_fn *each, void *context,
+                            struct cairn_error *error);
 /* The one of that kind with the highest number. */
 int store_last_item(struct cairn_store *store, uint64_t session, uint8_t kind,
                     item_row_fn *got, void *context, struct cairn_error *error);

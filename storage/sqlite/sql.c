@@ -436,6 +436,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_GET_ITEM] = ITEM_COLUMNS "WHERE session = ?1 AND kind = ?2 AND n = ?3",
     [SQL_LAST_ITEM] = ITEM_COLUMNS "WHERE session = ?1 AND kind = ?2 ORDER BY n DESC "
                                    "LIMIT 1",
+    [SQL_EACH_ITEM_OF_KIND] =
+        ITEM_COLUMNS "WHERE session = ?1 AND kind = ?2 ORDER BY n",
     /* Unless it is told, SQLite takes the primary key, which has the order, too. */
     [SQL_EACH_ITEM_ABOUT] = ITEM_COLUMNS ITEM_ABOUT " ORDER BY kind, n",
     [SQL_EACH_ITEM_ALSO] = ITEM_COLUMNS ITEM_ALSO " ORDER BY kind, n",

@@ -237,6 +237,48 @@ START_TEST(missing)
 }
 END_TEST
 
+static int pass_item(void *context, const struct cairn_item *item)
+{
+    (void)context;
+    (void)item;
+    return 0;
+}
+
+static int list(struct cairn_store *store, const char *kind, long *cost)
+{
+    const struct cairn_item_filter filter = {.kind = kind};
+    long before = steps(store);
+    int rc = cairn_item_list(store, NULL, &filter, pass_item, NULL, NULL, &error);
+    *cost = steps(store) - before;
+    return rc;
+}
+
+/* A handle adds up all items once, and again when somebody else has changed the store. */
+START_TEST(once)
+{
+    struct cairn_store *store = open_store();
+    sqlite3 *other;
+    long first, again;
+    good(cairn_session_start(store, "once", true, NULL, &error));
+    good(cairn_session_configure(store, NULL, "significant-time", "off", &error));
+    for (int i = 0; i < LARGE; i++)
+        add_note(store);
+    good(list(store, "command", &first));
+    good(list(store, "belief", &again));
+    ck_assert_int_gt(first, LARGE);
+    ck_assert_int_lt(again, LARGE);
+    ck_assert_int_eq(sqlite3_open(in_store("cairn.db"), &other), SQLITE_OK);
+    ck_assert_int_eq(
+        sqlite3_exec(other, "DELETE FROM item WHERE n = 7", NULL, NULL, NULL),
+        SQLITE_OK);
+    sqlite3_close(other);
+    ck_assert_int_eq(list(store, "command", &again), CAIRN_EDAMAGED);
+    ck_assert_ptr_nonnull(strstr(error.text, "is missing"));
+    ck_assert_int_eq(list(store, "belief", &again), CAIRN_EDAMAGED);
+    cairn_store_close(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("board_cost");
@@ -246,6 +288,7 @@ int main(void)
     tcase_add_test(tests, flat);
     tcase_add_test(tests, missing);
     tcase_add_test(tests, apart);
+    tcase_add_test(tests, once);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
