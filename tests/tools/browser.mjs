@@ -2,7 +2,8 @@
 //   !COMMAND             runs it
 //   @PATH                goes there
 //   =WIDTHxHEIGHT dark   how large the window is, and which colours the system has (dark or light)
-//   >FILE                writes a picture of the whole page, as PNG or WebP; <FILE of what is in the window
+//   >FILE                writes a picture of the whole page, as PNG or WebP
+//   <FILE SELECTOR       one from the page's top to the end of the element that SELECTOR finds
 //   +FILE RULE           runs axe-core, which is this file, or one rule of it; each violation is wrong
 //   ^KEY                 presses a key
 // Anything else is an expression that must become true within 10 seconds. Prints what did not, and errors of
@@ -57,9 +58,9 @@ const become = async (expression, what = expression) => {
   while (Date.now() < end && (value = await evaluate(expression)) !== true) await new Promise((resolve) => setTimeout(resolve, 50));
   if (value !== true) complain(`not true${place && ` at ${place}`}: ${what}`);
 };
-const picture = async (file, captureBeyondViewport) => {
+const picture = async (file, clip) => {
   const format = file.endsWith('.webp') ? { format: 'webp', quality: 55 } : { format: 'png' };
-  const { data } = await call('Page.captureScreenshot', { ...format, captureBeyondViewport });
+  const { data } = await call('Page.captureScreenshot', { ...format, captureBeyondViewport: true, clip });
   writeFileSync(file, Buffer.from(data, 'base64'));
 };
 const kinds = {
@@ -74,8 +75,12 @@ const kinds = {
     await call('Emulation.setDeviceMetricsOverride', { width: +width, height: +height, deviceScaleFactor: 1, mobile: false });
     await call('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme ?? 'light' }] });
   },
-  '>': (file) => picture(file, true),
-  '<': (file) => picture(file, false),
+  '>': (file) => picture(file),
+  '<': async (text) => {
+    const [, file, selector] = text.match(/^(\S+) (.+)$/);
+    const [width, height] = await evaluate(`[innerWidth, Math.ceil(document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect().bottom + scrollY) + 8]`);
+    await picture(file, { x: 0, y: 0, width, height, scale: 1 });
+  },
   '+': async (text) => {
     const [file, rule] = text.split(' ');
     if (!(await evaluate('typeof axe === "object"'))) await evaluate(readFileSync(file, 'utf8') + '; true');

@@ -16,10 +16,13 @@ unset CAIRN_STORE CAIRN_SESSION
 . "$tools/scene.sh"
 cairn web --allow-changes >url 2>web.err &
 server=$!
-until [ -s url ]; do sleep 0.1; done
+until [ -s url ]; do
+    sleep 0.1
+    kill -0 "$server" || { cat web.err >&2 && exit 1; }
+done
 id() { cairn checkpoint list --session 1 --json | tr '{' '\n' | sed -n "s/.*\"debug:\([0-9]*\).*\"message\":\"$1\".*/\1/p" | head -n 1; }
 node --experimental-websocket --no-warnings "$tools/browser.mjs" "$(cat url)" 'document.title.startsWith("cairn: /")' \
-    '=1180x760 light' '@/runs/1' "<$docs/page-run.webp" \
-    '=1180x840 light' '@/sessions/1' "<$docs/page-session.webp" \
-    '=1180x1010 dark' "@/compare?from=$(id 'first measurements')&to=$(id 'warm the cache up')&view=sides" "<$docs/page-compare.webp"
+    '=1260x800 light' '@/runs/1?zoom=70' "<$docs/page-run.webp #graph" \
+    '=1180x800 light' '@/sessions/1' "<$docs/page-session.webp #courses" \
+    '=1180x800 dark' "@/compare?from=$(id 'first measurements')&to=$(id 'warm the cache up')&view=sides" "<$docs/page-compare.webp details:last-of-type"
 wc -c "$docs"/page-*.webp
