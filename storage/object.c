@@ -64,7 +64,7 @@ int store_has_object(struct cairn_store *store, const struct digest *digest, boo
 {
     int64_t found = 0;
     store_assert_open(store);
-    int rc = db_get_int(store->db, SQL_HAS_OBJECT,
+    int rc = db_get_int(store->db, SQL_OBJECT_ID,
                         VALUES(value_blob(digest_view(digest))), &found, error);
     *has = found != 0;
     return rc;
@@ -277,12 +277,12 @@ int store_put_object(struct cairn_store *store, struct str content,
 int store_use_object(struct cairn_store *store, const struct digest *digest, bool *has,
                      struct cairn_error *error)
 {
-    struct query query;
-    struct object_row row = {0};
+    int64_t id = 0;
     store_assert_writing(store);
-    *has = find_row(store->db, digest, &query, &row, error);
-    int rc = query_end(&query);
-    return rc || !*has ? rc : store_spare_object(store, row.id, error);
+    int rc = db_get_int(store->db, SQL_OBJECT_ID,
+                        VALUES(value_blob(digest_view(digest))), &id, error);
+    *has = id != 0;
+    return rc || !*has ? rc : store_spare_object(store, (uint64_t)id, error);
 }
 
 int store_put_object_after(struct cairn_store *store, struct str content,

@@ -991,7 +991,7 @@ static int report_lost_object(void *context, const struct salvage_row *row)
 {
     struct filling *f = context;
     bool there;
-    int rc = db_is(f->rescue->store->db, SQL_HAS_OBJECT, &row->values[OBJECT_DIGEST_AT],
+    int rc = db_is(f->rescue->store->db, SQL_OBJECT_ID, &row->values[OBJECT_DIGEST_AT],
                    1, &there, f->error);
     if (!rc && !there)
         f->lost(f->context, row);

@@ -555,7 +555,7 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_DROP_RUN] = "DELETE FROM run WHERE run = ?1",
     [SQL_DROP_STRAY_GRAPHS] =
         "DELETE FROM run_graph WHERE run NOT IN (SELECT run FROM run)",
-    [SQL_HAS_OBJECT] = "SELECT EXISTS(SELECT 1 FROM object WHERE digest = ?1)",
+    [SQL_OBJECT_ID] = "SELECT ifnull((SELECT id FROM object WHERE digest = ?1), 0)",
     [SQL_LAST_GEN] =
         "SELECT max(1, ifnull((SELECT max(gen) FROM attempt WHERE run = ?1), 0), "
         "ifnull((SELECT max(gen) FROM run_graph WHERE run = ?1), 0))",
