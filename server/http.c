@@ -315,6 +315,7 @@ void web_answer(struct web *web, const struct ask *ask, struct response *respons
 #define REQUEST_MS 30000 /* for headers and body */
 #define IDLE_MS 60000    /* between requests */
 #define ALIVE_MS 15000   /* a stream that is silent says that it is there */
+#define QUIET_MS 7500    /* ... and with it each that has been silent so long */
 #define SWEEP_MS 1000
 #define NEWS_MS 100       /* news are looked at so often, ... */
 #define NEWS_AGAIN_MS 500 /* ... and what they are about once more */
@@ -479,7 +480,7 @@ static ssize_t end_read(struct exchange *exchange, size_t n, char *bytes, size_t
 {
     static const char alive[] = ": alive\n\n";
     int64_t now = clock_ms();
-    if (n == 0 && now - exchange->alive_ms >= ALIVE_MS && max >= sizeof alive) {
+    if (n == 0 && now - exchange->alive_ms >= QUIET_MS && max >= sizeof alive) {
         n = sizeof alive - 1;
         memcpy(bytes, alive, n);
     }
@@ -1317,14 +1318,24 @@ static bool run_library(struct http *http, const struct pollfd *fds, size_t n)
                                 &http->special) == MHD_YES;
 }
 
+static bool is_silent(const struct exchange *exchange, int64_t now, int64_t ms)
+{
+    return exchange->suspended && !exchange->deed && now - exchange->alive_ms >= ms &&
+           (exchange->live || exchange->stream->form == STREAM_EVENTS);
+}
+
+/* Many streams in one turn, so that those opened one after another do not wake the
+ * server one by one for ever. */
 static void keep_alive(struct http *http, int64_t now)
 {
-    for (struct exchange *exchange = http->exchanges, *next; exchange;
-         exchange = next) {
+    struct exchange *exchange = http->exchanges, *next;
+    while (exchange && !is_silent(exchange, now, ALIVE_MS))
+        exchange = exchange->next;
+    if (!exchange)
+        return;
+    for (exchange = http->exchanges; exchange; exchange = next) {
         next = exchange->next;
-        if (exchange->suspended && !exchange->deed &&
-            now - exchange->alive_ms >= ALIVE_MS &&
-            (exchange->live || exchange->stream->form == STREAM_EVENTS))
+        if (is_silent(exchange, now, QUIET_MS))
             wake_exchange(exchange);
     }
 }
