@@ -93,6 +93,18 @@ int attempts_each_generation(struct cairn_store *store, const struct stored_run 
     return rc;
 }
 
+int cairn_run_has_task(struct cairn_store *store, uint64_t run, const char *task,
+                       struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct run_row row;
+    uint32_t found = NODE_NONE;
+    int rc = run_row_get(&row, store, run, &arena, error)
+                 ?: generation_find_task(store, &row, row.gen, task, &found, error);
+    arena_release(&arena);
+    return rc ? rc : found != NODE_NONE;
+}
+
 /* ---- Attempts ---- */
 
 struct attempt_lister {

@@ -195,11 +195,14 @@ int generation_find_task(struct cairn_store *store, const struct run_row *row,
 {
     struct digest digest;
     struct definition definition;
-    int rc = run_graph(store, row, gen, &digest, error)
-                 ?: definition_load(store, &digest, &definition, error);
+    int rc = run_graph(store, row, gen, &digest, error);
+    if (rc || store_known_task(store, &digest, id, task))
+        return rc;
+    rc = definition_load(store, &digest, &definition, error);
     if (rc)
         return rc;
     *task = definition_find_task(&definition, str_of(id));
+    store_note_task(store, &digest, id, *task);
     definition_release(&definition);
     return 0;
 }

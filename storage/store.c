@@ -432,6 +432,8 @@ void cairn_store_close(struct cairn_store *store)
     store_key_free(store->key);
     sha256_free(store->sha);
     store_paths_release(&store->paths);
+    for (size_t i = 0; i < COUNT_OF(store->known); i++)
+        free(store->known[i].id);
     free(store->done);
     buf_release(&store->notices);
     free(store);

@@ -130,6 +130,14 @@ struct cairn_store {
     uint64_t items_fit;
     uint32_t items_version;
 
+    /* Where the tasks stand that were looked for last: store_known_task. */
+    struct known_task {
+        struct digest definition;
+        char *id;
+        uint32_t task;
+    } known[16];
+    unsigned n_known; /* noted so far: the next one takes the place of the oldest */
+
     /* Objects up to this id may be garbage that is being collected (rows_gc.c). */
     uint64_t collecting;
     bool knows_collecting; /* no other connection has committed since it was read */

@@ -736,6 +736,8 @@ static bool log_is_many(const struct log *log)
         return false;
     if (choose_is_pattern(word))
         return true;
+    if (cairn_run_has_task(log->store, log->run.run, word, NULL) > 0)
+        return false;
     /* A task that is only known to an earlier definition of the run is one, too. */
     if (cairn_workflow_of_run(&workflow, log->store, log->run.run, &from_file, NULL) !=
             0 ||

@@ -251,6 +251,9 @@ struct cairn_attempt_info {
     bool fallback; /* it ran the task's fallback */
 };
 
+/* Whether the run's present definition has that task: 1, 0, or an error. */
+CAIRN_API int cairn_run_has_task(struct cairn_store *store, uint64_t run,
+                                 const char *task, struct cairn_error *error);
 /* Attempts of one task, oldest first; NULL: of all tasks, each definition's for
  * themselves. */
 CAIRN_API int cairn_attempts(struct cairn_store *store, uint64_t run, const char *task,

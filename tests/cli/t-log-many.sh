@@ -51,6 +51,18 @@ exits 2 cairn log --follow
 exits 0 cairn log --all --follow
 is "$(grep -c '^conv\[n=[123]\] | conv [123]$' out) $(grep -c '^one | ' out)" '3 2' '--follow of a run that has ended'
 
+# A task that has become a group: the present definition says what the name means.
+echo "{name: turn, tasks: {x: {run: 'echo plain; exit 1'}}}" >turn.yaml
+exits 1 cairn run turn.yaml
+echo "{name: turn, tasks: {x: {foreach: {n: [1, 2]}, run: 'echo member \$n'}}}" >turn.yaml
+exits 0 cairn resume turn.yaml
+exits 0 cairn log x
+is "$(cat out)" '==> x[n=1] <==
+member 1
+
+==> x[n=2] <==
+member 2' 'the group that the task has become'
+
 cat >slow.yaml <<'END2'
 name: slow
 tasks:
