@@ -232,7 +232,7 @@ void store_end_line(bool good)
 int store_open(struct cairn_store **store, const struct cairn_store_options *options,
                struct cairn_error *error)
 {
-    bool keeps = kept.on && !kept.lent && options->read_only;
+    bool keeps = kept.on && !kept.lent && options->read_only && !options->key_file;
     if (!keeps)
         return cairn_store_open(store, options, error);
     if (!kept.store || !cairn_store_is_unchanged(kept.store, options)) {

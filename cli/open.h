@@ -38,8 +38,8 @@ const char *key_path(const struct settings *settings);
 int search_project(const struct settings *settings, struct cairn_store *store,
                    char out[PATH_MAX]);
 /* As cairn_store_open and cairn_store_close; after store_keep_open, in a worker
- * (server/worker.h), one store that was opened for reading stays open for the next
- * command line, which opens it anew if cairn_store_is_unchanged says no. */
+ * (server/worker.h), one store that was opened for reading, without a key, stays open for
+ * the next command line, which opens it anew if cairn_store_is_unchanged says no. */
 int store_open(struct cairn_store **store, const struct cairn_store_options *options,
                struct cairn_error *error);
 void store_close(struct cairn_store *store);

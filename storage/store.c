@@ -263,10 +263,9 @@ static void look_at_files(const struct cairn_store *store, struct store_look *lo
     }
 }
 
-static int note_look(struct cairn_store *store, struct cairn_error *error)
+static int note_version(struct cairn_store *store, struct cairn_error *error)
 {
     struct db_header header;
-    look_at_files(store, &store->look);
     int rc = db_header(store->db, &header, error);
     if (!rc)
         store->look.version = header.user_version;
@@ -301,6 +300,15 @@ static bool same_paths(const struct cairn_store *store,
     return same;
 }
 
+/* What open_reader finds out by the files alone. */
+static bool has_good_files(const struct cairn_store *store)
+{
+    struct lock_file lock = store->lock;
+    return store_check_files(&store->paths, store->journal, NULL) == 0 &&
+           (store->journal != DB_WAL ||
+            store_check_log(&store->paths, &lock, NULL) == 0);
+}
+
 bool cairn_store_is_unchanged(const struct cairn_store *store,
                               const struct cairn_store_options *options)
 {
@@ -311,7 +319,8 @@ bool cairn_store_is_unchanged(const struct cairn_store *store,
         !same_paths(store, options))
         return false;
     look_at_files(store, &now);
-    return same_files(&now, &store->look) && db_header(store->db, &header, NULL) == 0 &&
+    return same_files(&now, &store->look) && has_good_files(store) &&
+           db_header(store->db, &header, NULL) == 0 &&
            header.user_version == store->look.version;
 }
 
@@ -347,13 +356,15 @@ int store_open_at(struct cairn_store **out, const struct cairn_store_options *op
     if (!rc)
         rc = store_paths_find(&store->paths, options, error)
                  ?: find_place(store, place, error);
+    if (!rc && store->read_only) /* before: what is replaced meanwhile has changed */
+        look_at_files(store, &store->look);
     if (!rc)
         rc = store->read_only ? open_reader(store, error)
                               : open_writer(store, options->create, error);
     if (!rc)
         rc = note_place(store, error);
     if (!rc && store->read_only)
-        rc = note_look(store, error);
+        rc = note_version(store, error);
     if (rc) {
         cairn_store_close(store);
         return rc;

@@ -126,9 +126,44 @@ run cairn session show --json
 is "$(got .result._meta.cairn/error.code)" "$(json_get .error.code)" 'as the command does'
 is "$(workers)" "$worker" 'all of that by the same worker'
 
+
+# ---- What only looks at the files finds out -------------------------------------
+rm -r .cairn
+cairn session start three >/dev/null 2>&1
+call 30 session_show
+is "$(got .result.structuredContent.name)" three 'a store that stays open'
+ln .cairn/cairn.db other
+call 31 session_show
+run cairn session show --json
+is "$(got .result._meta.cairn/error.code)" "$(json_get .error.code)" \
+    'is refused when a new process would refuse it'
+rm other
+call 32 session_show
+is "$(got .result.structuredContent.name)" three 'and only then'
+
 exec 3>&-
 wait $server
 is $? 0 'the server ends'
 ok 'with its worker' wait_for 10 gone "$worker"
+exec 4<&-
+
+# ---- A key ----------------------------------------------------------------------
+rm -r .cairn
+printf '%064d' 1 >key
+chmod 600 key
+printf 'name: one\ntasks:\n  a:\n    run: "true"\n' >one.yaml
+cairn run --key key one.yaml >/dev/null 2>&1
+cairn mcp --key key <to >from 2>mcp.err &
+server=$!
+exec 3>to 4<from
+tell '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}'
+hear
+call 1 run_list
+is "$(got .result.structuredContent.runs[0].run)" 1 'a store with a key is read'
+held=$(ls -l "/proc/$(workers)/fd")
+ok 'by a worker' test -n "$(workers)"
+is "$(echo "$held" | grep -c cairn.db)" 0 'which keeps neither the store nor the key'
+exec 3>&-
+wait $server
 exec 4<&-
 done_testing

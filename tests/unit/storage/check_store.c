@@ -497,6 +497,35 @@ static void read_header(uint8_t header[32])
 }
 
 /* It is begun anew once all of it is in the database: nothing is lost with it then. */
+/* What a new reader is refused, one that is kept is to find out, too. */
+START_TEST(reader_that_is_kept_judges)
+{
+    struct cairn_store_options options = {.path = path, .read_only = true};
+    cairn_store_close(open_store());
+    struct cairn_store *reader = open_reader();
+    ck_assert_int_eq(chdir(dir), 0);
+    ck_assert(cairn_store_is_unchanged(reader, &options));
+    ck_assert_int_eq(link(in_store("cairn.db"), "other"), 0);
+    ck_assert(!cairn_store_is_unchanged(reader, &options));
+    ck_assert_int_eq(unlink("other"), 0);
+    good(os_write_file(in_store(STORE_NOTE), 0600, STR(""), &error));
+    ck_assert(!cairn_store_is_unchanged(reader, &options));
+    ck_assert_int_eq(unlink(in_store(STORE_NOTE)), 0);
+    ck_assert(cairn_store_is_unchanged(reader, &options));
+    cairn_store_close(reader);
+
+    int out;
+    pid_t pid = start("write", &out);
+    murder(pid, out);
+    reader = open_reader();
+    ck_assert_uint_eq(count(reader), 5);
+    ck_assert(cairn_store_is_unchanged(reader, &options));
+    ck_assert_int_eq(truncate(in_store("cairn.db-wal"), 0), 0);
+    ck_assert(!cairn_store_is_unchanged(reader, &options));
+    cairn_store_close(reader);
+}
+END_TEST
+
 START_TEST(log_begun_anew)
 {
     uint8_t header[32];
@@ -583,6 +612,7 @@ int main(int argc, char **argv)
                                   database_emptied,
                                   log_cut_off,
                                   log_emptied,
+                                  reader_that_is_kept_judges,
                                   log_begun_anew,
                                   log_header_damaged,
                                   other_process_holds_the_lock,
