@@ -1036,12 +1036,12 @@ void sched_rerun(struct sched *s, uint32_t task)
 
 static bool resize(void *array, size_t n, size_t size)
 {
-    char *at;
+    void *at, *more;
     memcpy(&at, array, sizeof at);
-    at = realloc(at, (n ? n : 1) * size);
-    if (at)
-        memcpy(array, &at, sizeof at);
-    return at;
+    more = realloc(at, (n ? n : 1) * size);
+    if (more)
+        memcpy(array, &more, sizeof more);
+    return more;
 }
 
 /* More than asked for, so that one task after the other does not copy all of them each

@@ -19,6 +19,11 @@ call() { # ID TOOL [ARGUMENTS]
     request "$@"
     hear
 }
+turn() { # the server has taken all that came before
+    tell '{"jsonrpc":"2.0","id":"turn","method":"ping"}'
+    hear
+    is "$(got .id)" turn 'in the meantime nothing is answered'
+}
 got() { json_get "$1" answer; }
 document() { sed 's/.*"structuredContent"://; s/,"isError":false}}$//' answer; }
 is_worker() { tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null | grep -qx cairn-worker; }
@@ -97,7 +102,9 @@ worker=$(workers)
 kill -STOP "$worker"
 wait_for 10 stopped "$worker"
 request 14 session_show
+turn # else it is dropped before any worker has it
 tell '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":14}}'
+turn
 kill -CONT "$worker"
 ok 'a cancelled call ends its worker' wait_for 10 gone "$worker"
 call 15 session_show
