@@ -6,6 +6,7 @@
 #include "cli/help.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/sessions/session_of.h"
 #include "cli/suggest.h"
 #include "cli/ui.h"
 
@@ -212,6 +213,8 @@ static int carry_out(int argc, char **argv)
     int status = ui_end(run_command_line(&settings, argc > 0 ? argc - 1 : 0, argv + 1));
     suggest_from(NULL);
     ui_mask_by(NULL, NULL);
+    unfinished_restores_of(NULL);
+    session_forget_fork();
     settings_release(&settings);
     return status;
 }

@@ -1258,6 +1258,14 @@ static void ask_library(struct http *http)
 
 /* When a connection is to be cut off, a silent stream says that it is there, or a
  * session of MCP may be too old. */
+/* A stream that has nothing to say. */
+static bool is_quiet(const struct exchange *exchange)
+{
+    return exchange->suspended && !exchange->deed &&
+           (exchange->live ||
+            (exchange->stream && exchange->stream->form == STREAM_EVENTS));
+}
+
 static int64_t next_sweep(const struct http *http)
 {
     int64_t soon = http->swept_ms + SWEEP_MS, until = INT64_MAX;
@@ -1267,7 +1275,7 @@ static int64_t next_sweep(const struct http *http)
         if (at->deadline_ms != 0 && at->deadline_ms < until)
             until = at->deadline_ms;
     for (const struct exchange *at = http->exchanges; at; at = at->next)
-        if (at->suspended && !at->deed && at->alive_ms + ALIVE_MS < until)
+        if (is_quiet(at) && at->alive_ms + ALIVE_MS < until)
             until = at->alive_ms + ALIVE_MS;
     return until < soon ? soon : until;
 }
@@ -1320,8 +1328,7 @@ static bool run_library(struct http *http, const struct pollfd *fds, size_t n)
 
 static bool is_silent(const struct exchange *exchange, int64_t now, int64_t ms)
 {
-    return exchange->suspended && !exchange->deed && now - exchange->alive_ms >= ms &&
-           (exchange->live || exchange->stream->form == STREAM_EVENTS);
+    return is_quiet(exchange) && now - exchange->alive_ms >= ms;
 }
 
 /* Many streams in one turn, so that those opened one after another do not wake the

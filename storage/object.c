@@ -503,27 +503,3 @@ int store_verify_objects(struct cairn_store *store, uint64_t *checked,
         *checked = n;
     return rc;
 }
-
-/* ---- Where tasks stand in definitions ---- */
-
-bool store_known_task(const struct cairn_store *store, const struct digest *definition,
-                      const char *id, uint32_t *task)
-{
-    for (size_t i = 0; i < COUNT_OF(store->known) && i < store->n_known; i++) {
-        const struct known_task *known = &store->known[i];
-        if (known->id && digest_equal(&known->definition, definition) &&
-            strcmp(known->id, id) == 0) {
-            *task = known->task;
-            return true;
-        }
-    }
-    return false;
-}
-
-void store_note_task(struct cairn_store *store, const struct digest *definition,
-                     const char *id, uint32_t task)
-{
-    struct known_task *known = &store->known[store->n_known++ % COUNT_OF(store->known)];
-    free(known->id);
-    *known = (struct known_task){*definition, strdup(id), task};
-}

@@ -64,13 +64,4 @@ int store_verify_objects(struct cairn_store *store, uint64_t *checked,
                          int (*bad)(void *, const char *digest_hex, const char *why),
                          void *context, struct cairn_error *error);
 
-/* The number that a task has in a definition, as this handle has found out before: what
- * a digest names never changes, and reading all of a large definition takes long. False:
- * it has not, or that was long ago. */
-bool store_known_task(const struct cairn_store *store, const struct digest *definition,
-                      const char *id, uint32_t *task);
-/* Out of memory: it is not noted. */
-void store_note_task(struct cairn_store *store, const struct digest *definition,
-                     const char *id, uint32_t task);
-
 #endif

@@ -79,4 +79,13 @@ int store_put_run_graph(struct cairn_store *store, uint64_t run, uint32_t gen,
 int store_get_run_graph(struct cairn_store *store, uint64_t run, uint32_t gen,
                         struct digest *graph, struct cairn_error *error);
 
+/* The number that a task has in a definition, as this handle has found out before: what
+ * a digest names never changes, and reading all of a large definition takes long. False:
+ * it has not, or that was long ago. */
+bool store_known_task(const struct cairn_store *store, const struct digest *definition,
+                      const char *id, uint32_t *task);
+/* Out of memory: it is not noted. */
+void store_note_task(struct cairn_store *store, const struct digest *definition,
+                     const char *id, uint32_t task);
+
 #endif

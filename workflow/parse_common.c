@@ -46,36 +46,49 @@ static int check_env_name(const struct parser *p, const struct node *key,
     return 0;
 }
 
-int read_env(struct parser *p, const struct node *map, const struct task_def *def,
-             struct key_value **out, uint32_t *n)
+int read_pairs(struct parser *p, const struct node *map, const char *what,
+               const struct task_def *def, read_pair_fn *read, struct key_value **out,
+               uint32_t *n)
 {
     uint32_t count = 0;
-    int rc = expect_map(p, map, "`env`");
+    int rc = expect_map(p, map, what);
     if (rc)
         return rc;
-    struct key_value *env = arena_take(&p->out->arena, map->n, sizeof *env);
-    if (!env)
+    struct key_value *pairs = arena_take(&p->out->arena, map->n, sizeof *pairs);
+    if (!pairs)
         return out_of_memory(p);
     for (const struct node *key = map->first; key; key = key->next->next) {
-        char what[128];
-        struct key_value *entry = &env[count++];
-        rc = expect_key(p, key, "the name of an environment variable", &entry->key)
-                 ?: check_env_name(p, key, def);
-        if (rc)
-            return rc;
-        snprintf(what, sizeof what, "`%.*s`", SHOWN(entry->key));
-        rc = expect_text(p, key->next, what, &entry->value)
-                 ?: check_string(p, key->next, entry->key, &entry->value, def,
-                                 def ? IN_ENV : IN_WORKFLOW);
-        if (!rc)
-            warn_of_env(p, key->next, entry->key, entry->value);
+        rc = read(p, key, def, &pairs[count++]);
         if (rc)
             return rc;
     }
-    qsort(env, count, sizeof *env, key_value_order);
-    *out = env;
+    qsort(pairs, count, sizeof *pairs, key_value_order);
+    *out = pairs;
     *n = count;
     return 0;
+}
+
+static int read_variable(struct parser *p, const struct node *key,
+                         const struct task_def *def, struct key_value *out)
+{
+    char what[128];
+    int rc = expect_key(p, key, "the name of an environment variable", &out->key)
+                 ?: check_env_name(p, key, def);
+    if (rc)
+        return rc;
+    snprintf(what, sizeof what, "`%.*s`", SHOWN(out->key));
+    rc = expect_text(p, key->next, what, &out->value)
+             ?: check_string(p, key->next, out->key, &out->value, def,
+                             def ? IN_ENV : IN_WORKFLOW);
+    if (!rc)
+        warn_of_env(p, key->next, out->key, out->value);
+    return rc;
+}
+
+int read_env(struct parser *p, const struct node *map, const struct task_def *def,
+             struct key_value **out, uint32_t *n)
+{
+    return read_pairs(p, map, "`env`", def, read_variable, out, n);
 }
 
 /* ---- Shell, timeout, retries ---- */

@@ -25,6 +25,13 @@ enum place {
 
 /* ---- parse_common.c ---- */
 
+/* One entry of a mapping, whose key that is. */
+typedef int read_pair_fn(struct parser *p, const struct node *key,
+                         const struct task_def *def, struct key_value *out);
+/* All of them, sorted by key. `what`: the mapping's name. */
+int read_pairs(struct parser *p, const struct node *map, const char *what,
+               const struct task_def *def, read_pair_fn *read, struct key_value **out,
+               uint32_t *n);
 /* Env of the workflow (def NULL) or a task. */
 int read_env(struct parser *p, const struct node *map, const struct task_def *def,
              struct key_value **out, uint32_t *n);

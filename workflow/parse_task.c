@@ -9,7 +9,6 @@
 #include "base/words.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- Texts for a shell ---- */
 
@@ -221,37 +220,30 @@ static int read_call(struct parser *p, struct task_def *def, const struct node *
     return rc;
 }
 
+static int read_argument(struct parser *p, const struct node *key,
+                         const struct task_def *def, struct key_value *out)
+{
+    char what[128];
+    int rc = expect_key(p, key, "the name of an argument", &out->key);
+    if (!rc && !str_is_env_name(out->key))
+        rc = diagnose(&p->diagnostic, key->at,
+                      "the name of an argument, `%.*s`, must be of A-Z, a-z, 0-9 and "
+                      "_, and not begin with a digit",
+                      SHOWN(out->key));
+    snprintf(what, sizeof what, "`%.*s`", SHOWN(out->key));
+    return rc ? rc
+              : expect_text(p, key->next, what, &out->value)
+                    ?: check_text(p, key->next, &out->value, def, IN_TASK, NULL);
+}
+
 /* Its arguments, which stand where another task has its environment. */
 static int read_with(struct parser *p, struct task_def *def, const struct node *map)
 {
-    uint32_t n = 0;
     if (def->kind != TASK_CALL)
         return diagnose(&p->diagnostic, map->at,
                         "`with` is only for `call`, whose callback has its texts as "
                         "arguments; what `run` and `exec` are given stands in `env`");
-    int rc = expect_map(p, map, "`with`");
-    def->env = rc ? NULL : arena_take(&p->out->arena, map->n, sizeof *def->env);
-    if (!rc && !def->env)
-        rc = out_of_memory(p);
-    for (const struct node *key = rc ? NULL : map->first; key && !rc;
-         key = key->next->next) {
-        char what[128];
-        struct key_value *entry = &def->env[n++];
-        rc = expect_key(p, key, "the name of an argument", &entry->key);
-        if (!rc && !str_is_env_name(entry->key))
-            rc = diagnose(&p->diagnostic, key->at,
-                          "the name of an argument, `%.*s`, must be of A-Z, a-z, 0-9 "
-                          "and _, and not begin with a digit",
-                          SHOWN(entry->key));
-        snprintf(what, sizeof what, "`%.*s`", SHOWN(entry->key));
-        if (!rc)
-            rc = expect_text(p, key->next, what, &entry->value)
-                     ?: check_text(p, key->next, &entry->value, def, IN_TASK, NULL);
-    }
-    def->n_env = rc ? 0 : n;
-    if (def->n_env)
-        qsort(def->env, n, sizeof *def->env, key_value_order);
-    return rc;
+    return read_pairs(p, map, "`with`", def, read_argument, &def->env, &def->n_env);
 }
 
 /* ---- Undo, fallback and check ---- */
@@ -952,14 +944,28 @@ static int refuse_for_external(const struct parser *p, const struct task_def *de
     return 0;
 }
 
+struct refused {
+    uint8_t key;
+    const char *why;
+};
+
+/* `whom`: has the task's name in it. */
+static int refuse_keys(const struct parser *p, const struct node *const found[],
+                       const struct refused *refused, size_t n, const char *whom)
+{
+    for (size_t i = 0; i < n; i++)
+        if (found[refused[i].key])
+            return diagnose(&p->diagnostic, found[refused[i].key]->at,
+                            "`%s` has no meaning for %s: %s",
+                            keys[refused[i].key].name.ptr, whom, refused[i].why);
+    return 0;
+}
+
 /* What there is only for a process of ours, or that a function does itself. */
 static int refuse_for_call(const struct parser *p, const struct task_def *def,
                            const struct node *const found[])
 {
-    static const struct {
-        uint8_t key;
-        const char *why;
-    } refused[] = {
+    static const struct refused refused[] = {
         {SECRETS, "the program has its own"},
         {ENV, "it has the environment of its program; arguments stand in `with`"},
         {CWD, "it has the directory of its program"},
@@ -976,24 +982,16 @@ static int refuse_for_call(const struct parser *p, const struct task_def *def,
         {STDERR, "what it writes is not logged"},
         {SKIP_EXIT, "it has no exit code"},
     };
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
-        if (found[refused[i].key])
-            return diagnose(&p->diagnostic, found[refused[i].key]->at,
-                            "`%s` has no meaning for task `%.*s`, which is a callback: "
-                            "%s",
-                            keys[refused[i].key].name.ptr, SHOWN(def->id),
-                            refused[i].why);
-    return 0;
+    char whom[128];
+    snprintf(whom, sizeof whom, "task `%.*s`, which is a callback", SHOWN(def->id));
+    return refuse_keys(p, found, refused, sizeof refused / sizeof refused[0], whom);
 }
 
 /* A service is never done, so what is about an end that is wanted has no meaning. */
 static int refuse_for_service(const struct parser *p, struct task_def *def,
                               const struct node *const found[])
 {
-    static const struct {
-        uint8_t key;
-        const char *why;
-    } refused[] = {
+    static const struct refused refused[] = {
         {INPUTS, "it starts whenever a task that needs it runs"},
         {OUTPUTS, "it is never done; let a task that needs it make the file"},
         {DEPFILE, "it starts whenever a task that needs it runs"},
@@ -1040,13 +1038,9 @@ static int refuse_for_service(const struct parser *p, struct task_def *def,
         return diagnose(&p->diagnostic, found[SERVICE]->at,
                         "`%.*s` cannot be a service: it is under `finally`",
                         SHOWN(def->id));
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
-        if (found[refused[i].key])
-            return diagnose(&p->diagnostic, found[refused[i].key]->at,
-                            "`%s` has no meaning for the service `%.*s`: %s",
-                            keys[refused[i].key].name.ptr, SHOWN(def->id),
-                            refused[i].why);
-    return 0;
+    char whom[128];
+    snprintf(whom, sizeof whom, "the service `%.*s`", SHOWN(def->id));
+    return refuse_keys(p, found, refused, sizeof refused / sizeof refused[0], whom);
 }
 
 /* Which one of run, exec, external and call there is. */

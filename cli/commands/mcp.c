@@ -5,7 +5,6 @@
 #include "cli/exit_status.h"
 #include "cli/open.h"
 #include "cli/report.h"
-#include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 #include "server/serve.h"
 #include "server/worker.h"
@@ -246,8 +245,6 @@ int worker_run(int control, int (*carry_out)(int argc, char **argv))
         int status = carry_out(split_packet(packet, (size_t)n, argv), argv);
         store_end_line(status == 0);
         ui_again();
-        unfinished_restores_of(NULL);
-        session_forget_fork();
         if (send(control, &status, sizeof status, MSG_NOSIGNAL) < 0)
             break;
     }

@@ -174,17 +174,21 @@ static int find_arguments(struct engine *e, const struct job *job,
     return rc ? rc : scratch->failed ? error_nomem(error) : 0;
 }
 
-static struct call_order order_call(const struct engine *e, const struct job *job)
+/* What it is given is in the scratch arena. */
+static int order_call(struct engine *e, const struct job *job, struct arena *scratch,
+                      struct call_order *order, struct cairn_error *error)
 {
     const struct intent *intent = &job->intent;
     const struct task_def *def = graph_def(e->request.graph, intent->task);
-    return (struct call_order){.call = def->call,
-                               .context = def->context,
-                               .task = e->request.graph->id[intent->task],
-                               .number = intent->attempt,
-                               .slot = job_index(&e->jobs, job),
-                               .parallel = def->parallel,
-                               .stop = e->request.options->stop};
+    *order = (struct call_order){.call = def->call,
+                                 .context = def->context,
+                                 .task = e->request.graph->id[intent->task],
+                                 .number = intent->attempt,
+                                 .slot = job_index(&e->jobs, job),
+                                 .parallel = def->parallel,
+                                 .stop = e->request.options->stop};
+    return find_needs(e, intent->task, scratch, order, error)
+               ?: find_arguments(e, job, scratch, order, error);
 }
 
 /* While the engine runs it, nothing else is done: so only if nothing can become due
@@ -197,13 +201,12 @@ static bool runs_here(const struct engine *e, const struct task_def *def)
 
 static int run_here(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    struct call_order order = order_call(e, job);
+    struct call_order order;
     struct arena scratch = ARENA_INIT;
     struct cairn_attempt *call;
     enum cairn_outcome outcome;
     struct cairn_error why = {0};
-    int rc = find_needs(e, job->intent.task, &scratch, &order, &why)
-                 ?: find_arguments(e, job, &scratch, &order, &why)
+    int rc = order_call(e, job, &scratch, &order, &why)
                  ?: call_run(e->calls.threads, &order, &call, &outcome, &why);
     arena_release(&scratch);
     if (rc)
@@ -214,13 +217,12 @@ static int run_here(struct engine *e, struct job *job, struct cairn_error *error
 
 static int run_elsewhere(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    struct call_order order = order_call(e, job);
+    struct call_order order;
     struct arena scratch = ARENA_INIT;
     struct cairn_error why = {0};
     struct cairn_attempt *call = NULL;
     int64_t timeout_ms = graph_def(e->request.graph, job->intent.task)->timeout_ms;
-    int rc = find_needs(e, job->intent.task, &scratch, &order, &why)
-                 ?: find_arguments(e, job, &scratch, &order, &why)
+    int rc = order_call(e, job, &scratch, &order, &why)
                  ?: call_start(e->calls.threads, &order, &call, &why);
     arena_release(&scratch);
     if (rc)
