@@ -172,8 +172,7 @@ char *params_text(struct cairn_store *store, uint64_t run)
 bool run_needs_program(struct cairn_store *store, const struct cairn_run_info *run)
 {
     struct cairn_workflow *workflow = NULL;
-    bool needs = !run->file[0] &&
-                 cairn_workflow_of_run(&workflow, store, run->run, NULL, NULL) == 0 &&
+    bool needs = cairn_workflow_of_run(&workflow, store, run->run, NULL, NULL) == 0 &&
                  cairn_workflow_lacks_functions(workflow);
     cairn_workflow_free(workflow);
     return needs;
@@ -184,7 +183,7 @@ const char *resume_words(struct cairn_store *store, const struct cairn_run_info 
 {
     static char words[PATH_MAX];
     if (run_needs_program(store, run))
-        return "the program that started it, since it contains its functions";
+        return "the program that has its functions";
     snprintf(words, sizeof words, "cairn resume %llu%s", (unsigned long long)run->run,
              hint);
     return words;

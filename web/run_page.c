@@ -181,6 +181,7 @@ static void put_next_steps(struct page *page)
     struct cairn_error none = {0};
     bool resume = !run->live && run->state != CAIRN_RUN_COMPLETED &&
                   cairn_can_resume(page->store, run->run, &none) == 0;
+    bool program = resume && run_needs_program(page->store, run);
     part_begin(page->options, page->out, "todo", NO_NUMBER);
     put(page, "<section id=\"todo\">");
     if (view->n_waiting > 0 || resume)
@@ -191,13 +192,17 @@ static void put_next_steps(struct page *page)
         buf_format(page->out, "<li>and %zu more</li>", view->more_waiting);
     if (resume) {
         put(page, "<li>continue with ");
-        put_command(page->out, page->options, "cairn resume %" PRIu64, run->run);
+        if (program)
+            put(page, "the program that has its functions");
+        else
+            put_command(page->out, page->options, "cairn resume %" PRIu64, run->run);
         if (page->options->style)
             buf_format(page->out,
                        " (<a href=\"/runs/%" PRIu64 "/plan\">what that would do</a>)",
                        run->run);
         put(page, " ");
-        put_task_act(page, "Resume", "resume", NULL, NULL);
+        if (!program)
+            put_task_act(page, "Resume", "resume", NULL, NULL);
         put(page, "</li>");
     }
     put(page, view->n_waiting > 0 || resume ? "</ul>" : "");

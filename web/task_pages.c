@@ -111,6 +111,7 @@ int put_resume_plan(struct place *place, uint64_t run, const char *again)
 
 int plan_page(struct place *place)
 {
+    struct cairn_run_info run = {0};
     place_begin(place, "what a resume would do", false);
     put_run_heading(place->out, place->options, place->number,
                     "What a resume would do");
@@ -118,10 +119,15 @@ int plan_page(struct place *place)
     buf_text(place->out, "<p>");
     put_command(place->out, place->options, "cairn plan --run %" PRIu64, place->number);
     buf_text(place->out, " shows the same. ");
-    put_command(place->out, place->options, "cairn resume %" PRIu64, place->number);
-    buf_text(place->out, " does it.</p>");
-    put_act(place->out, place->options, "Resume",
-            &(struct act_asked){.act = "resume", .run = place->number});
+    if (cairn_run_get(place->store, place->number, &run, NULL) == 0 &&
+        run_needs_program(place->store, &run))
+        buf_text(place->out, "The program that has its functions does it.</p>");
+    else {
+        put_command(place->out, place->options, "cairn resume %" PRIu64, place->number);
+        buf_text(place->out, " does it.</p>");
+        put_act(place->out, place->options, "Resume",
+                &(struct act_asked){.act = "resume", .run = place->number});
+    }
     if (rc == 0)
         frame_end(place->out, place->options, wall_ns());
     return rc;

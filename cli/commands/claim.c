@@ -625,14 +625,13 @@ static int look_why(const struct any_claim *a, struct nothing *why)
         snprintf(why->text, sizeof why->text,
                  "run %llu is completed: there is nothing to do in it", run);
     } else if (a->run.state != CAIRN_RUN_UNFINISHED) {
-        snprintf(why->text, sizeof why->text,
-                 "run %llu is %s; continue it first: cairn resume %llu --no-wait%s",
-                 run, cairn_run_state_name(a->run.state), run, hint);
+        snprintf(why->text, sizeof why->text, "run %llu is %s; continue it first: %s",
+                 run, cairn_run_state_name(a->run.state),
+                 steps_resume_words(a->settings, a->store, &a->run));
     } else if (resume) {
         snprintf(why->text, sizeof why->text,
-                 "no external task of run %llu can be done before it continues: cairn "
-                 "resume %llu --no-wait%s",
-                 run, run, hint);
+                 "no external task of run %llu can be done before it continues: %s",
+                 run, steps_resume_words(a->settings, a->store, &a->run));
     } else {
         why->may_come = true;
         snprintf(why->text, sizeof why->text,

@@ -144,8 +144,7 @@ static int print_all(struct settings *settings, struct cairn_store *store,
     if (cairn_waiting(store, run->run, print_waiting, &waiting, &error) != 0)
         return report_error(&error);
     if (resume)
-        out("continue with: cairn resume %llu%s\n", (unsigned long long)run->run,
-            run_hint(settings, run));
+        out("continue with: %s\n", resume_words(store, run, run_hint(settings, run)));
     return 0;
 }
 
@@ -719,8 +718,8 @@ static void print_advice(const struct settings *settings, struct cairn_store *st
         out("%u external task%s claimed: cairn next %llu --claimed%s\n", claimed,
             plural(claimed), number, hint);
     if (ends->added > 0)
-        out("%u added task%s: cairn resume %llu%s\n", ends->added,
-            ends->added == 1 ? " waits" : "s wait", number, hint);
+        out("%u added task%s: %s\n", ends->added,
+            ends->added == 1 ? " waits" : "s wait", resume_words(store, run, hint));
     else if (!run->live && has_work(run, ends->unknown))
         out("resume with: %s\n", resume_words(store, run, hint));
 }

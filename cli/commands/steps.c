@@ -58,11 +58,20 @@ int resume_needed(struct cairn_store *store, const struct cairn_run_info *run,
     return 0;
 }
 
+const char *steps_resume_words(const struct settings *settings,
+                               struct cairn_store *store,
+                               const struct cairn_run_info *run)
+{
+    char hint[PATH_MAX];
+    snprintf(hint, sizeof hint, " --no-wait%s", run_hint(settings, run));
+    return resume_words(store, run, hint);
+}
+
 /* Prints how a step ended (`what` is completed, failed, ...), and what to do next. */
 static int step_report(const struct settings *settings, struct cairn_store *store,
                        uint64_t run, const char *what)
 {
-    const char *task = settings->operands[1];
+    const char *task = settings->operands[1], *hint = store_hint(settings);
     struct cairn_run_info info = {0};
     struct cairn_error error = {0};
     struct doc doc;
@@ -78,18 +87,17 @@ static int step_report(const struct settings *settings, struct cairn_store *stor
         say("run %llu: %s %s %s", (unsigned long long)run, task, failed ? "has" : "is",
             what);
         if (resume)
-            say("continue with: cairn resume %llu%s", (unsigned long long)run,
-                store_hint(settings));
+            say("continue with: %s", resume_words(store, &info, hint));
         else if (!info.live && info.state == CAIRN_RUN_FAILED && failed)
-            say("the run has failed; `cairn resume %llu` runs %s again",
-                (unsigned long long)run, task);
+            say("the run has failed; what runs %s again: %s", task,
+                resume_words(store, &info, hint));
         else if (!info.live && info.state == CAIRN_RUN_FAILED)
-            say("the run has failed; continue it: cairn resume %llu%s",
-                (unsigned long long)run, store_hint(settings));
+            say("the run has failed; continue it: %s",
+                resume_words(store, &info, hint));
         else if (!info.live && failed)
             say("what else waits can still be done: `cairn next %llu`; %s is done "
-                "again once the run has ended: `cairn resume %llu`",
-                (unsigned long long)run, task, (unsigned long long)run);
+                "again once the run has ended: %s",
+                (unsigned long long)run, task, resume_words(store, &info, hint));
         return 0;
     }
     doc_begin(&doc);
@@ -520,7 +528,7 @@ static int print_document(struct cairn_store *store, const struct cairn_run_info
 }
 
 /* What to do if nothing can be claimed. */
-static void print_advice(const struct settings *settings,
+static void print_advice(const struct settings *settings, struct cairn_store *store,
                          const struct cairn_run_info *run,
                          const struct next_listing *listing, bool resume)
 {
@@ -529,11 +537,11 @@ static void print_advice(const struct settings *settings,
     if (run->state == CAIRN_RUN_COMPLETED)
         say("run %llu is completed: there is nothing to do in it", number);
     else if (run->state != CAIRN_RUN_UNFINISHED)
-        say("run %llu is %s; continue it first: cairn resume %llu --no-wait%s", number,
-            cairn_run_state_name(run->state), number, hint);
+        say("run %llu is %s; continue it first: %s", number,
+            cairn_run_state_name(run->state), steps_resume_words(settings, store, run));
     else if (resume)
-        say("run %llu waits for no external task; continue with: cairn resume %llu%s",
-            number, number, hint);
+        say("run %llu waits for no external task; continue with: %s", number,
+            resume_words(store, run, hint));
     else if (listing->claimed > 0 && !listing->every)
         say("all that can be done in run %llu now is claimed: cairn next %llu "
             "--claimed%s",
@@ -563,7 +571,7 @@ static int print_text(struct settings *settings, struct cairn_store *store,
             listing.free == 1 && listing.only ? listing.only : "TASK",
             run_hint(settings, run));
     else
-        print_advice(settings, run, &listing, resume);
+        print_advice(settings, store, run, &listing, resume);
     free(listing.only);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* Callbacks by name: a run that one process began is finished by another one, which has
  * nothing of it but the registry and the store: `callbacks begin [FILE]`, `callbacks
- * resume`. */
+ * resume [RUN]`. */
 #include <cairn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof callbacks / sizeof callbacks[0] && !bad; i++)
         bad = cairn_registry_add(registry, &callbacks[i], &error);
     struct cairn_source source = {.registry = registry};
-    if (argc > 2)
+    if (argc > 2 && !resumes)
         source.path = argv[2];
     else {
         source.text = flow;
@@ -89,8 +89,9 @@ int main(int argc, char **argv)
     }
     if (!bad && resumes) {
         options.start = CAIRN_START_RESUME;
-        options.run = 1;
-        bad = cairn_workflow_of_run_with(&workflow, store, 1, registry, NULL, &error);
+        options.run = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+        bad = cairn_workflow_of_run_with(&workflow, store, options.run, registry, NULL,
+                                         &error);
     } else if (!bad)
         bad = cairn_workflow_open(&workflow, &source, &error);
     bad = bad || cairn_run(workflow, store, &options, &result, &error);

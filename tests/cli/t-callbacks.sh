@@ -19,7 +19,28 @@ run "$program" resume
 is "$status" 0 'another process resumes it from the stored definition'
 is "$(tr '\n' ';' <out)" 'count;report page of https://example.org/: 28;completed;' 'with the value and the arguments'
 
-# A file that says the same.
+# A file that says the same: killed, and finished by the program.
+rm calm
+cat >killed.yaml <<'END'
+name: killed
+tasks:
+  fetch: {call: fetch, with: {url: here}}
+  count: {call: count, needs: fetch}
+END
+run "$program" begin killed.yaml
+is "$status" 137 'a run from a file is killed'
+exits 0 cairn status 2 --store pages.cairn
+says 'resume with: the program that has its functions' 'of a file, too, the program resumes it'
+exits 0 cairn next 2 --store pages.cairn
+says 'continue with: the program that has its functions' 'next says so, too'
+exits 2 cairn status 2 --can-resume --store pages.cairn
+says 'run 2 has functions of a program' 'the command cannot'
+exits 2 cairn resume 2 --store pages.cairn
+touch calm
+run "$program" begin killed.yaml
+is "$(tr '\n' ';' <out)" 'count;completed;' 'the program does'
+
+# Another one.
 cat >flow.yaml <<'END'
 name: file
 again: never

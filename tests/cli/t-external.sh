@@ -272,7 +272,7 @@ matches '^  waiting +other +\(for somebody to do it\)$' 'one that can be done as
 matches '^  not run +after$' 'and the rest as not run'
 exits 0 cairn fail "$texts" review --token "$token" --message bad
 says "run $texts: review has failed"
-says "what else waits can still be done: \`cairn next $texts\`; review is done again once the run has ended: \`cairn resume $texts\`"
+says "what else waits can still be done: \`cairn next $texts\`; review is done again once the run has ended: cairn resume $texts"
 exits 1 cairn resume "$texts" --no-wait
 says "nothing was run: a failure that was reported before has ended the run; \`cairn resume $texts --no-wait\` runs what failed again"
 cairn resume "$texts" >wait.out 2>wait.err &

@@ -184,7 +184,13 @@ for store; do
         [ "$state" != interrupted ] && [ "$state" != unfinished ] || echo "$run"
     done >open
     for run in $(cat open); do
-        cairn resume "$run" --no-wait -q >resumed 2>&1 </dev/null
+        if [ "$name" = store-v8-calls ]; then
+            ln -sfn .cairn pages.cairn
+            touch calm
+            "$BUILD/examples/callbacks" resume "$run" >resumed 2>&1 </dev/null
+        else
+            cairn resume "$run" --no-wait -q >resumed 2>&1 </dev/null
+        fi
         code=$?
         ok "$name: run $run goes on (exit $code)" test "$code" -le 1 -o "$code" -eq 7 -o "$code" -eq 8
         exits 0 cairn status "$run"

@@ -2,9 +2,9 @@
 # Makes a golden store: one run of every kind, in the format of the cairn that is given.
 # With `language`: runs of definitions of version 5, with all that it brought; with
 # `jobs`: of version 6, and what is stored of rounds, reuse and added tasks; with `ends`:
-# of version 7.
+# of version 7; with `calls`: of version 8, by the program in `examples/` beside it.
 #
-#   sh tests/tools/golden.sh CAIRN OUT.db.zst [language | jobs | ends]
+#   sh tests/tools/golden.sh CAIRN OUT.db.zst [language | jobs | ends | calls]
 #
 # A release that changes the format adds one (docs/format.md, "Versions of the store"):
 # it is made by that release, and never again. tests/cli/t-golden.sh records what every
@@ -223,6 +223,34 @@ END
     echo : >instead
     sed -e 's/^name: .*/name: none/' -e 's/dist.\*.txt/dist\/*.zip/' ends.yaml >none.yaml
     expect 1 run none.yaml
+    finish
+    exit
+fi
+
+if [ "${3-}" = calls ]; then
+    # 1: of a text, cut off in its second callback. 2: likewise of a file, which has
+    # commands, too. 3: the same, completed.
+    program=$(dirname "$cairn")/examples/callbacks
+    cat >calls.yaml <<'END'
+name: calls
+params: {site: there}
+tasks:
+  fetch: {call: fetch, with: {url: "${{ params.site }}", tries: 3}, description: gets it, timeout: 1m}
+  part: {foreach: {n: [1, 2]}, needs: fetch, call: fetch, with: {url: "${{ n }}"}, may_fail: true}
+  told: {needs: fetch, cwd: /, run: echo told}
+  count: {call: count, needs: [fetch, part]}
+END
+    died() {
+        got=0
+        "$program" begin "$@" >>log 2>&1 || got=$?
+        test "$got" -eq 137
+    }
+    sed 's/^name: .*/name: early/' calls.yaml >early.yaml
+    died
+    died early.yaml
+    touch calm
+    "$program" begin calls.yaml >>log
+    mv pages.cairn .cairn
     finish
     exit
 fi
