@@ -437,6 +437,7 @@ void checkpoint_list_document(struct doc *doc, const struct cairn_checkpoint_inf
     if (info->namespace_id != CAIRN_NAMESPACE_DEBUG)
         return;
     doc_text(doc, "message", info->damaged ? NULL : info->message);
+    doc_text(doc, "trigger", info->damaged ? NULL : cairn_trigger_name(info->trigger));
     tags_document(doc, info->tags);
 }
 

@@ -159,6 +159,10 @@ static const struct option option_table[OPT_NONE] = {
         TEXT("position", "POSITION", "only what came after this position, or `now`"),
     [OPT_MAINTENANCE] =
         FLAG("maintenance", "what was done to the store instead: gc, repairs"),
+    [OPT_EVENT_TYPE] = {"type", 0, OPTION_WORDS, "TYPE",
+                        "only events of this type, such as task_finished; may be "
+                        "repeated: any of them",
+                        0, 0, 0},
     [OPT_FORMAT] =
         CHOICE("format", "dot|mermaid|json", "language of the graph (default: dot)"),
     [OPT_YES] = FLAG("yes", "do not ask"),
@@ -326,6 +330,15 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_SEQ] = {"seq", 0, OPTION_NUMBER, "N", "the checkpoint with this number", 1,
                  INT64_MAX, 0},
     [OPT_TAGGED] = TEXT("tag", "TAG", "only among checkpoints with this tag"),
+    [OPT_ANY_TAG] =
+        {"any-tag", 0, OPTION_WORDS, "TAG",
+         "only among checkpoints with this tag; may be repeated: with any of "
+         "them",
+         0, 0, 0},
+    [OPT_FROM_SEQ] = {"from-seq", 0, OPTION_NUMBER, "N",
+                      "only those with this number or a higher one", 1, INT64_MAX, 1},
+    [OPT_TO_SEQ] = {"to-seq", 0, OPTION_NUMBER, "N",
+                    "only those with this number or a lower one", 1, INT64_MAX, 1},
     [OPT_ONLY_SESSION] =
         TEXT("session", "SESSION", "only those of this session, by its name or number"),
     [OPT_SECTION] =
@@ -349,8 +362,8 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_HTML] = FLAG("html", "write a page of a run, or of --session, for a browser"),
     [OPT_PAGE_FILE] = {"output", 'o', OPTION_TEXT, "FILE",
                        "write the page to FILE (default: stdout)", 0, 0, 0},
-    [OPT_ARTIFACT_TASK] = TEXT(
-        "task", "TASK", "only those of this task, or of the members of this group"),
+    [OPT_ONLY_TASK] = TEXT("task", "TASK",
+                           "only those of this task, or of the members of this group"),
     [OPT_ARTIFACT_DIR] = {"output", 'o', OPTION_TEXT, "DIR",
                           "put them below DIR, which is made (default: here)", 0, 0, 0},
     [OPT_REPLACE] = FLAG("force", "replace files that are there"),

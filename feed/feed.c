@@ -2,11 +2,13 @@
 /* Which runs and sessions have something new, and telling it: see README.md. */
 #include "feed/feed_int.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/str.h"
 #include "base/words.h"
 #include "cairn/session.h"
 #include "runs/owner.h"
+#include "session/when.h"
 #include "storage/rows_event.h"
 #include "storage/rows_run.h"
 #include "storage/sessions/rows_session.h"
@@ -398,6 +400,11 @@ const char *cairn_feed_position(struct cairn_feed *feed)
     buf_clear(&feed->position);
     position_write(&feed->position, store_id(feed->store), &feed->place, &feed->runs);
     return feed->position.failed ? NULL : feed->position.data;
+}
+
+int cairn_time_parse(const char *text, int64_t *utc_ns, struct cairn_error *error)
+{
+    return when_parse(str_of(text), clock_utc_ns(), &zone_local, utc_ns, error);
 }
 
 void cairn_feed_close(struct cairn_feed *feed)

@@ -80,7 +80,7 @@ static int list_artifacts(struct settings *settings, uint64_t run)
     struct doc doc;
     struct listing l = {.below = NULL};
     struct cairn_error error = {0};
-    const char *task = settings->text[OPT_ARTIFACT_TASK];
+    const char *task = settings->text[OPT_ONLY_TASK];
     char size[FORMAT_MAX];
     begin_listing(&l, &doc, run);
     int rc = cairn_artifacts(settings->store, run, task, show_artifact, &l, &error);
@@ -132,7 +132,7 @@ static int get_artifacts(struct settings *settings, uint64_t run)
     struct cairn_error error = {0};
     const struct cairn_artifact_get get = {
         .run = run,
-        .task = settings->text[OPT_ARTIFACT_TASK],
+        .task = settings->text[OPT_ONLY_TASK],
         .names = (const char *const *)settings->operands + 1,
         .n_names = settings->n_operands > 1 ? (size_t)settings->n_operands - 1 : 0,
         .directory = l.below,

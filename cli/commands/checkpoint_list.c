@@ -31,10 +31,13 @@ struct place {
 
 struct checkpoint_listing {
     struct cairn_store *store;
-    struct doc *doc;         /* with --json */
-    const char *tag, *label; /* only those with it; NULL: any */
-    bool automatic;          /* only those of sessions that nobody made by hand */
-    bool contextd;           /* with what contextd answers */
+    struct doc *doc;                    /* with --json */
+    const char *tag, *label;            /* only those with it; NULL: any */
+    const struct cairn_param *any_tags; /* only those with one of them; none: any */
+    size_t n_any_tags;
+    bool automatic;    /* only those of sessions that nobody made by hand */
+    uint64_t from, to; /* numbers, with both */
+    bool contextd;     /* with what contextd answers */
     int status;
     struct cairn_page page; /* of these */
     uint64_t shown, matched;
@@ -45,34 +48,47 @@ struct checkpoint_listing {
     bool failed;                         /* out of memory */
 };
 
-/* Of the tags as they are listed, or of all of them where those are cut. */
+/* Which tags that were asked for it has: looked for among those that are listed, or
+ * among all of them where these are cut. */
 struct tag_search {
-    const char *tag;
-    bool found;
+    const struct checkpoint_listing *listing;
+    bool has_tag, has_any;
 };
+
+static void see_tag(struct tag_search *search, const char *tag, size_t n)
+{
+    const struct checkpoint_listing *listing = search->listing;
+    search->has_tag |=
+        listing->tag && strlen(listing->tag) == n && strncmp(tag, listing->tag, n) == 0;
+    for (size_t i = 0; i < listing->n_any_tags; i++) {
+        const char *name = listing->any_tags[i].name;
+        search->has_any |= strlen(name) == n && strncmp(tag, name, n) == 0;
+    }
+}
 
 static int see_tags(void *context, const struct cairn_session_checkpoint_info *info)
 {
-    struct tag_search *search = context;
     for (size_t i = 0; i < info->n_tags; i++)
-        search->found |= strcmp(info->tags[i], search->tag) == 0;
+        see_tag(context, info->tags[i], strlen(info->tags[i]));
     return 0;
 }
 
-static bool has_tag(struct cairn_store *store, const struct cairn_checkpoint_info *info,
-                    const char *tag)
+static bool has_tags(const struct checkpoint_listing *listing,
+                     const struct cairn_checkpoint_info *info)
 {
-    struct tag_search search = {.tag = tag};
+    struct tag_search search = {
+        .listing = listing, .has_tag = !listing->tag, .has_any = !listing->n_any_tags};
     struct cairn_error error = {0};
     if (info->namespace_id == CAIRN_NAMESPACE_DEBUG && !info->damaged &&
         strstr(info->tags[0] != '\0' ? info->tags : "-", "\xe2\x80\xa6"))
-        (void)cairn_session_checkpoint_get(store, info->id, see_tags, &search, &error);
+        (void)cairn_session_checkpoint_get(listing->store, info->id, see_tags, &search,
+                                           &error);
     size_t n;
     for (const char *at = info->tags; *at != '\0'; at += n + (at[n] == ',')) {
         n = strcspn(at, ",");
-        search.found |= strlen(tag) == n && strncmp(at, tag, n) == 0;
+        see_tag(&search, at, n);
     }
-    return search.found;
+    return search.has_tag && search.has_any;
 }
 
 static bool is_automatic(const struct cairn_checkpoint_info *info)
@@ -84,14 +100,16 @@ static bool is_automatic(const struct cairn_checkpoint_info *info)
 /* Whether some are left out here, not by the library. */
 static bool has_own_filter(const struct checkpoint_listing *listing)
 {
-    return listing->tag || listing->label || listing->automatic;
+    return listing->tag || listing->n_any_tags > 0 || listing->label ||
+           listing->automatic || listing->from > 1 || listing->to < INT64_MAX;
 }
 
 static bool matches(const struct checkpoint_listing *listing,
                     const struct cairn_checkpoint_info *info)
 {
-    return (!listing->automatic || is_automatic(info)) &&
-           (!listing->tag || has_tag(listing->store, info, listing->tag)) &&
+    return info->seq >= listing->from && info->seq <= listing->to &&
+           (!listing->automatic || is_automatic(info)) &&
+           ((!listing->tag && !listing->n_any_tags) || has_tags(listing, info)) &&
            (!listing->label ||
             checkpoint_is_labelled(listing->store, info, listing->label));
 }
@@ -254,11 +272,16 @@ static int list_checkpoints(struct settings *settings, struct cairn_store *store
 {
     uint64_t sort = settings->number[OPT_SORT_CHECKPOINTS];
     struct doc doc;
-    struct checkpoint_listing listing = {.store = store,
-                                         .tag = settings->text[OPT_TAGGED],
-                                         .label = settings->text[OPT_ONLY_LABEL],
-                                         .automatic = settings->given[OPT_ONLY_AUTO],
-                                         .by_time = sort >= 2};
+    struct checkpoint_listing listing = {
+        .store = store,
+        .tag = settings->text[OPT_TAGGED],
+        .label = settings->text[OPT_ONLY_LABEL],
+        .any_tags = settings->params,
+        .n_any_tags = settings->n_params,
+        .automatic = settings->given[OPT_ONLY_AUTO],
+        .from = settings->number[OPT_FROM_SEQ],
+        .to = settings->given[OPT_TO_SEQ] ? settings->number[OPT_TO_SEQ] : INT64_MAX,
+        .by_time = sort >= 2};
     struct cairn_checkpoint_filter filter = {
         .workflow = settings->text[OPT_WORKFLOW],
         .run = settings->number[OPT_ONLY_RUN],

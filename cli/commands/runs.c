@@ -301,6 +301,74 @@ struct run_place {
     uint64_t turn, n;
 };
 
+/* Which events are printed: all of these. */
+struct event_filter {
+    const char *task;                /* itself or, of a group, its members; NULL: any */
+    const struct cairn_param *types; /* one of these; none: any */
+    size_t n_types;
+    int64_t since_ns; /* not older; 0: any */
+    struct buf seen;  /* the types that there were, for when nothing fits */
+    bool any, fits;   /* there were events; some were printed */
+};
+
+static int begin_filter(const struct settings *settings, struct event_filter *filter)
+{
+    struct cairn_error error = {0};
+    *filter = (struct event_filter){.task = settings->text[OPT_ONLY_TASK],
+                                    .types = settings->params,
+                                    .n_types = settings->n_params};
+    return settings->given[OPT_SINCE] &&
+                   cairn_time_parse(settings->text[OPT_SINCE], &filter->since_ns,
+                                    &error) != 0
+               ? report_error(&error)
+               : 0;
+}
+
+static bool is_of_task(const char *task, const char *asked)
+{
+    size_t n = strlen(asked);
+    return task && strncmp(task, asked, n) == 0 && (task[n] == '\0' || task[n] == '[');
+}
+
+static void note_type(struct buf *seen, const char *type)
+{
+    char word[64];
+    snprintf(word, sizeof word, " %s,", type);
+    if (!seen->data || !strstr(seen->data, word))
+        buf_text(seen, word);
+}
+
+static bool passes(struct event_filter *filter, const char *type, const char *task,
+                   int64_t time_ns)
+{
+    bool fits = filter->n_types == 0;
+    filter->any = true;
+    for (size_t i = 0; i < filter->n_types; i++)
+        fits |= strcmp(filter->types[i].name, type) == 0;
+    if (filter->n_types > 0 && !filter->fits)
+        note_type(&filter->seen, type);
+    fits = fits && time_ns >= filter->since_ns &&
+           (!filter->task || is_of_task(task, filter->task));
+    filter->fits |= fits;
+    return fits;
+}
+
+/* Says why nothing was printed. */
+static void end_filter(const struct settings *settings, struct event_filter *filter,
+                       const char *nothing)
+{
+    if (!filter->any)
+        say("%s", settings->given[OPT_POSITION]
+                      ? "nothing has happened since that position"
+                      : nothing);
+    else if (!filter->fits && filter->seen.size > 0 && !filter->seen.failed)
+        say("no event fits; their types are%.*s", (int)filter->seen.size - 1,
+            filter->seen.data);
+    else if (!filter->fits)
+        say("no event fits what you asked for");
+    buf_release(&filter->seen);
+}
+
 static void print_document(const struct cairn_log_event *event,
                            const struct run_place *place)
 {
@@ -342,7 +410,8 @@ static void print_line(const struct cairn_log_event *event)
 
 struct event_listing {
     struct run_place from, at; /* of a run: what is not behind `from` is left out */
-    bool of_run, any;
+    bool of_run;
+    struct event_filter filter;
 };
 
 static int print_event(void *context, const struct cairn_log_event *event)
@@ -353,7 +422,8 @@ static int print_event(void *context, const struct cairn_log_event *event)
     at->turn = event->turn;
     if (listing->of_run && at->turn == listing->from.turn && at->n <= listing->from.n)
         return 0;
-    listing->any = true;
+    if (!passes(&listing->filter, event->kind, event->task, event->time_ns))
+        return 0;
     if (ui_json())
         print_document(event, listing->of_run ? at : NULL);
     else
@@ -407,7 +477,8 @@ static int print_events(const struct settings *settings, struct cairn_store *sto
 {
     struct event_listing listing = {.of_run = true};
     struct cairn_error error = {0};
-    int status = begin_listing(settings, store, run, &listing);
+    int status = begin_filter(settings, &listing.filter)
+                     ?: begin_listing(settings, store, run, &listing);
     uint64_t last = listing.from.turn - (listing.from.turn > 0);
     if (status != 0)
         return status;
@@ -423,10 +494,7 @@ static int print_events(const struct settings *settings, struct cairn_store *sto
         if (cairn_run_get(store, run->run, run, &error) != 0)
             return report_error(&error);
     }
-    if (!listing.any && settings->given[OPT_POSITION])
-        say("nothing has happened since that position");
-    else if (!listing.any)
-        say("no events of run %llu are recorded", (unsigned long long)run->run);
+    end_filter(settings, &listing.filter, "no events of this run are recorded");
     return 0;
 }
 
@@ -455,8 +523,12 @@ static void print_feed_line(const struct cairn_feed_event *event)
 
 static int print_feed_event(void *context, const struct cairn_feed_event *event)
 {
-    (void)context;
+    const struct cairn_log_event *log = event->log;
+    const struct cairn_session_event *done = event->done;
     struct doc doc;
+    if (!passes(context, done ? done->kind : log->kind, done ? NULL : log->task,
+                done ? done->time_ns : log->time_ns))
+        return 0;
     if (ui_json()) {
         feed_event_document(&doc, event);
         doc_print(&doc);
@@ -496,13 +568,13 @@ static void wait_changed(struct cairn_feed *feed, struct cairn_store *store)
     }
 }
 
-static int follow_feed(struct cairn_feed *feed, const struct settings *settings)
+static int follow_feed(struct cairn_feed *feed, const struct settings *settings,
+                       struct event_filter *filter)
 {
     struct cairn_error error = {0};
-    uint64_t told = 0, all = 0;
+    uint64_t told = 0;
     for (bool first = true;; first = false) {
-        int rc = cairn_feed_next(feed, print_feed_event, NULL, &told, &error);
-        all += told;
+        int rc = cairn_feed_next(feed, print_feed_event, filter, &told, &error);
         int status = told > 0 || (first && !rc) ? print_position(feed) : 0;
         out_flush();
         if (rc)
@@ -511,23 +583,23 @@ static int follow_feed(struct cairn_feed *feed, const struct settings *settings)
             break;
         wait_changed(feed, settings->store);
     }
-    if (all == 0)
-        say(settings->given[OPT_POSITION] ? "nothing has happened since that position"
-                                          : "no events are recorded");
+    end_filter(settings, filter, "no events are recorded");
     return 0;
 }
 
 static int print_feed(struct settings *settings)
 {
     struct cairn_feed *feed = NULL;
+    struct event_filter filter;
     struct cairn_error error = {0};
-    int status = store_for_reading(settings, &settings->store);
+    int status = begin_filter(settings, &filter)
+                     ?: store_for_reading(settings, &settings->store);
     if (status == 0 &&
         cairn_feed_open(&feed, settings->store, settings->text[OPT_POSITION],
                         settings->text[OPT_SESSION], &error) != 0)
         status = report_error(&error);
     if (status == 0)
-        status = follow_feed(feed, settings);
+        status = follow_feed(feed, settings, &filter);
     cairn_feed_close(feed);
     return status;
 }
@@ -537,9 +609,11 @@ static int print_feed(struct settings *settings)
 static int print_maintenance(struct settings *settings)
 {
     struct cairn_error error = {0};
-    struct event_listing listing = {.any = false};
+    struct event_listing listing = {.of_run = false};
     if (settings->n_operands || settings->given[OPT_FOLLOW_RUN] ||
-        settings->given[OPT_SESSION] || settings->given[OPT_POSITION])
+        settings->given[OPT_SESSION] || settings->given[OPT_POSITION] ||
+        settings->given[OPT_EVENT_TYPE] || settings->given[OPT_ONLY_TASK] ||
+        settings->given[OPT_SINCE])
         return report_usage("events", "--maintenance is about the whole store: give no "
                                       "RUN and no other option with it");
     int status = store_for_reading(settings, &settings->store);
@@ -548,7 +622,7 @@ static int print_maintenance(struct settings *settings)
     if (cairn_store_events(settings->store, 0, print_event, &listing, NULL, &error) !=
         0)
         status = report_error(&error);
-    else if (!listing.any)
+    else if (!listing.filter.any)
         say("nothing was collected or repaired in this store yet");
     return status;
 }

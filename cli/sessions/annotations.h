@@ -11,8 +11,8 @@ int annotations_print(struct cairn_store *store, const char *id);
 /* The members `labels` and `notes`. */
 int annotations_document(struct doc *doc, struct cairn_store *store, const char *id);
 
-/* In lists: "  label: broken, keep" or nothing; the member `labels`. What cannot be
- * read is reported on stderr, and the list goes on. */
+/* In lists: "  label: broken, keep  2 notes" or nothing; the members `labels` and
+ * `note_count`. What cannot be read is reported on stderr, and the list goes on. */
 void labels_print(struct cairn_store *store, const struct cairn_checkpoint_info *info);
 void labels_document(struct doc *doc, struct cairn_store *store,
                      const struct cairn_checkpoint_info *info);

@@ -122,14 +122,17 @@ int annotations_print(struct cairn_store *store, const char *id)
 
 struct part {
     struct doc *doc;
-    bool labels;
+    bool labels;     /* else notes */
+    uint64_t others; /* of the other kind there were so many */
 };
 
 static int add_part(void *context, const struct cairn_annotation *annotation)
 {
-    const struct part *part = context;
-    if (annotation->label != part->labels)
+    struct part *part = context;
+    if (annotation->label != part->labels) {
+        part->others++;
         return 0;
+    }
     if (part->labels) {
         doc_text(part->doc, NULL, annotation->text);
         return 0;
@@ -144,7 +147,7 @@ static int add_part(void *context, const struct cairn_annotation *annotation)
 
 int annotations_document(struct doc *doc, struct cairn_store *store, const char *id)
 {
-    struct part parts[] = {{doc, true}, {doc, false}};
+    struct part parts[] = {{.doc = doc, .labels = true}, {.doc = doc}};
     struct cairn_error error = {0};
     for (int i = 0; i < 2; i++) {
         doc_array(doc, parts[i].labels ? "labels" : "notes");
@@ -157,10 +160,10 @@ int annotations_document(struct doc *doc, struct cairn_store *store, const char 
 
 /* ---- In lists ---- */
 
-static void each_label(struct cairn_store *store,
-                       const struct cairn_checkpoint_info *info,
-                       int (*each)(void *, const struct cairn_annotation *),
-                       void *context)
+static void each_annotation(struct cairn_store *store,
+                            const struct cairn_checkpoint_info *info,
+                            int (*each)(void *, const struct cairn_annotation *),
+                            void *context)
 {
     struct cairn_error error = {0};
     /* A damaged annotation does not say which checkpoint it belongs to. */
@@ -169,27 +172,37 @@ static void each_label(struct cairn_store *store,
         ui_error(error.text);
 }
 
+struct annotation_counts {
+    unsigned labels;
+    uint64_t notes;
+};
+
 static int print_label(void *context, const struct cairn_annotation *annotation)
 {
-    unsigned *shown = context;
+    struct annotation_counts *counts = context;
     if (annotation->label)
-        out("%s%s", (*shown)++ == 0 ? "  label: " : ", ", annotation->text);
+        out("%s%s", counts->labels++ == 0 ? "  label: " : ", ", annotation->text);
+    else
+        counts->notes++;
     return 0;
 }
 
 void labels_print(struct cairn_store *store, const struct cairn_checkpoint_info *info)
 {
-    unsigned shown = 0;
-    each_label(store, info, print_label, &shown);
+    struct annotation_counts counts = {0};
+    each_annotation(store, info, print_label, &counts);
+    if (counts.notes > 0)
+        out("  %llu note%s", (unsigned long long)counts.notes, plural(counts.notes));
 }
 
 void labels_document(struct doc *doc, struct cairn_store *store,
                      const struct cairn_checkpoint_info *info)
 {
-    struct part part = {doc, true};
+    struct part part = {.doc = doc, .labels = true};
     doc_array(doc, "labels");
-    each_label(store, info, add_part, &part);
+    each_annotation(store, info, add_part, &part);
     doc_end(doc);
+    doc_count(doc, "note_count", part.others);
 }
 
 struct wanted {
@@ -208,6 +221,6 @@ bool checkpoint_is_labelled(struct cairn_store *store,
                             const struct cairn_checkpoint_info *info, const char *label)
 {
     struct wanted wanted = {.label = label};
-    each_label(store, info, compare_label, &wanted);
+    each_annotation(store, info, compare_label, &wanted);
     return wanted.found;
 }

@@ -50,6 +50,12 @@ CAIRN_API int cairn_store_events(struct cairn_store *store, uint64_t after,
                                  void *context, uint64_t *last,
                                  struct cairn_error *error);
 
+/* Reads a moment in the past as people write it: "2 hours ago", "yesterday 14:30",
+ * "2025-01-20 14:30" (local time, as $TZ says), "2025-01-20T14:30:05Z" (RFC 3339). UTC, in
+ * nanoseconds since 1970. CAIRN_EUSAGE: the error names the position in the text. */
+CAIRN_API int cairn_time_parse(const char *text, int64_t *utc_ns,
+                               struct cairn_error *error);
+
 /* ---- All of it, as it happens ----
  *
  * What happens in a store, whichever process does it: events of runs, of the store

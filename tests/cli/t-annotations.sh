@@ -139,6 +139,25 @@ long=$(printf 'tag-%050d,' 1 2 3 4 5 6 7 8)last
 exits 0 cairn checkpoint create 'with many tags' --tag "$long"
 exits 0 cairn checkpoint list --tag last
 says '1 of 1 checkpoint' 'also one that is cut where it is listed'
+exits 0 cairn checkpoint list --any-tag last --any-tag odd0 --session lists
+says ' number 2 ' 'with one of two tags'
+says ' with many tags ' 'or with the other'
+both=$(grep -c '^debug:' out)
+exits 0 cairn checkpoint list --any-tag last --any-tag odd0 --tag all --session lists
+is "$(grep -c '^debug:' out)" $((both - 1)) 'and with a third one as well'
+second=$(sed -n 's/^debug:\([0-9]*\)-.* number 2 .*/\1/p' out | head -n 1)
+exits 0 cairn checkpoint list --from-seq "$second" --to-seq "$second"
+says '1 of 1 checkpoint' 'those between two numbers'
+says ' number 2 '
+exits 0 cairn checkpoint list --to-seq "$second" --from-seq $((second + 1))
+says '0 of 0 checkpoints' 'nothing lies between them'
+exits 2 cairn checkpoint list --from-seq 0
+exits 0 cairn checkpoint note "$(sed -n 2p made)" 'looked at'
+exits 0 cairn checkpoint list --from-seq "$second" --to-seq "$second"
+matches '  label: broken  1 note$' 'how many notes it has'
+exits 0 cairn checkpoint list --from-seq "$second" --to-seq "$second" --json
+says '"trigger":"manual"' 'why it was made'
+says '"note_count":1'
 exits 0 cairn session end
 
 # ---- Secrets: of the session that a checkpoint belongs to, and of the current one ----

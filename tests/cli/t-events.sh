@@ -107,6 +107,22 @@ exits 0 cairn events 2 --json
 is "$(having out '"session"')" 0 'of one run: as it was'
 is "$(having out '"run":2')" "$(wc -l <out | tr -d ' ')" 'and nothing else'
 
+# ---- Some of them ----
+exits 0 cairn events 2 --task a --json
+is "$(having out '"task":"a"')" "$(wc -l <out | tr -d ' ')" 'of one task'
+exits 0 cairn events 2 --type task_finished --type run_finished --json
+is "$(having out '"type":"task_finished"').$(having out '"type":"run_finished"').$(wc -l <out | tr -d ' ')" 2.1.3 'of two types'
+exits 0 cairn events --type hypothesis --since '1 hour ago' --json
+is "$(having out '"verb":"added"').$(having out '"run":2')" 1.0 'of sessions, too'
+exits 0 cairn events --since now
+silent_on out
+says 'no event fits what you asked for'
+exits 0 cairn events 2 --type task_finish
+says 'no event fits; their types are run_started, ' 'the types that there are'
+exits 2 cairn events --since yesterdy
+says 'position 1: this is not a time'
+exits 2 cairn events --maintenance --type collected
+
 # ---- Refused ----
 exits 2 cairn events 1 --session first
 exits 2 cairn events --maintenance --session first
