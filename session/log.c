@@ -490,10 +490,12 @@ static int undo_turn(struct undoing *u)
 {
     struct log_entry entry = {.verb = VERB_UNDONE, .number = u->turn};
     int rc = live_load_part(u->live, 0, u->error);
-    for (uint32_t i = 0; i < u->changes.n && !rc; i++)
-        if (is_last_of_item(&u->changes, i))
-            rc = live_load_item(u->live, u->changes.at[i].id, u->error)
-                     ?: check_present(u, &u->changes.at[i]);
+    for (uint32_t i = 0; i < u->changes.n && !rc; i++) {
+        const struct board_change *at = &u->changes.at[i];
+        if (is_last_of_item(&u->changes, i)) /* one that was removed is not there */
+            rc = (at->has ? live_load_item : live_get_item)(u->live, at->id, u->error)
+                     ?: check_present(u, at);
+    }
     if (rc)
         return rc;
     reverse(&u->changes);

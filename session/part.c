@@ -29,7 +29,7 @@ static int take_row(void *context, const struct item_row *row)
 
 /* ---- One item ---- */
 
-static int get_item(struct live *live, struct item_ref ref, struct cairn_error *error)
+int live_get_item(struct live *live, struct item_ref ref, struct cairn_error *error)
 {
     if (live->board.whole || board_find(&live->board, ref))
         return 0;
@@ -40,7 +40,7 @@ static int get_item(struct live *live, struct item_ref ref, struct cairn_error *
 
 int live_load_item(struct live *live, struct item_ref ref, struct cairn_error *error)
 {
-    int rc = get_item(live, ref, error);
+    int rc = live_get_item(live, ref, error);
     return rc || board_find(&live->board, ref) ? rc : live_check_items(live, error);
 }
 
@@ -273,7 +273,7 @@ static int load_refs(struct live *live, const struct item *item,
         if (value->present && info->fields[i - 1].type == FIELD_REF)
             rc = live_load_item(live, value->ref, error);
         for (uint32_t r = 0; value->present && value->refs && r < value->n && !rc; r++)
-            rc = get_item(live, value->refs[r], error);
+            rc = live_get_item(live, value->refs[r], error);
     }
     return rc;
 }

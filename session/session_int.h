@@ -192,7 +192,9 @@ struct state_at;
 /* Comes first, in place of live_load_board. `kind`: one of that kind will be added,
  * 0: none. An old store, and one that was repaired, is read whole once. */
 int live_load_part(struct live *live, uint8_t kind, struct cairn_error *error);
-/* If it is there. CAIRN_EDAMAGED: it is not, and items are damaged or missing. */
+/* If it is there. */
+int live_get_item(struct live *live, struct item_ref ref, struct cairn_error *error);
+/* The same. CAIRN_EDAMAGED: it is not, and items are damaged or missing. */
 int live_load_item(struct live *live, struct item_ref ref, struct cairn_error *error);
 /* What board_put and what is told of it need of an item as it will be; one that is
  * there was loaded before. */

@@ -206,11 +206,16 @@ static int note_number(struct cairn_store *store, uint64_t session,
     return store_set_setting(store, DELETED_SESSIONS, text, error);
 }
 
-enum { CAPTURED_BYTES = 80 };
+enum { CAPTURED_BYTES = 80, MARKS_BYTES = 160 };
 
 static void captured_key(uint64_t session, char key[CAPTURED_BYTES])
 {
     snprintf(key, CAPTURED_BYTES, "captured.%" PRIu64, session);
+}
+
+static void marks_key(uint64_t session, char key[MARKS_BYTES])
+{
+    snprintf(key, MARKS_BYTES, "log.%" PRIu64, session);
 }
 
 int store_delete_session(struct cairn_store *store, uint64_t session,
@@ -230,9 +235,12 @@ int store_delete_session(struct cairn_store *store, uint64_t session,
         rc = store_write(store, rows[i], &key, 1, error);
     for (size_t i = 0; i < COUNT_OF(tallies) && !rc; i++)
         rc = tally_forget(store, tallies[i], session, error);
-    char noted[CAPTURED_BYTES];
+    char noted[CAPTURED_BYTES], marks[MARKS_BYTES];
     captured_key(session, noted);
-    return rc ?: store_drop_setting(store, noted, error);
+    marks_key(session, marks);
+    return rc
+               ?: store_drop_setting(store, noted, error)
+               ?: store_drop_setting(store, marks, error);
 }
 
 /* ---- The current one ---- */
@@ -747,6 +755,94 @@ int store_is_captured(struct cairn_store *store, uint64_t session, uint64_t seq,
 
 /* Rows of the logs of sessions. */
 
+/* ---- How far back a log was counted ---- */
+
+/* The tally of all rows up to a turn, noted when the next turn began: who reads the log
+ * back from its end counts only the rows behind it. Two of them, so that the last
+ * EACH_TURNS turns are always behind the older one. */
+struct log_mark {
+    uint64_t turn; /* 0: none, and so no rows */
+    struct row_tally tally;
+};
+enum { EACH_TURNS = 64 };
+
+static bool read_mark(const char **text, struct log_mark *mark)
+{
+    char *end;
+    mark->turn = strtoull(*text, &end, 10);
+    bool good = end > *text && *end == ' ';
+    if (good)
+        mark->tally.n = strtoull(end + 1, &end, 10);
+    good = good && *end == ' ';
+    if (good)
+        mark->tally.sum = strtoull(end + 1, &end, 16);
+    *text = end;
+    return good;
+}
+
+/* Without them, or where they are damaged, everything is counted. */
+static int read_marks(struct cairn_store *store, uint64_t session,
+                      struct log_mark marks[2], struct cairn_error *error)
+{
+    char key[MARKS_BYTES], text[MARKS_BYTES];
+    struct cairn_error why = {0};
+    marks[0] = marks[1] = (struct log_mark){0};
+    marks_key(session, key);
+    int found = store_sound_setting(store, key, text, sizeof text, &why);
+    if (found < 0 && found != CAIRN_EDAMAGED)
+        return error_set(error, found, "%s", why.text);
+    const char *at = text;
+    if (found != 1 || !read_mark(&at, &marks[0]) || *at++ != ' ' ||
+        !read_mark(&at, &marks[1]) || *at)
+        marks[0] = marks[1] = (struct log_mark){0};
+    return 0;
+}
+
+/* Before the first row of a turn is put. */
+static int mark_log(struct cairn_store *store, uint64_t session, uint64_t turn,
+                    struct cairn_error *error)
+{
+    char key[MARKS_BYTES], text[MARKS_BYTES];
+    struct log_mark marks[2], now = {.turn = turn - 1};
+    int rc = read_marks(store, session, marks, error)
+                 ?: store_tally(store, TALLY_LOG, session, &now.tally, error);
+    if (rc)
+        return rc;
+    marks_key(session, key);
+    snprintf(text, sizeof text,
+             "%" PRIu64 " %" PRIu64 " %016" PRIx64 " %" PRIu64 " %" PRIu64
+             " %016" PRIx64,
+             marks[1].turn, marks[1].tally.n, marks[1].tally.sum, now.turn, now.tally.n,
+             now.tally.sum);
+    return store_set_setting(store, key, text, error);
+}
+
+/* Counts the rows that came behind the older mark. *from: all that are behind this turn
+ * are there; UINT64_MAX: that is not known. */
+static int count_since_mark(struct cairn_store *store, uint64_t session, uint64_t *from,
+                            struct cairn_error *error)
+{
+    struct log_mark marks[2];
+    struct row_tally due, found;
+    struct query query;
+    *from = UINT64_MAX;
+    int rc = read_marks(store, session, marks, error)
+                 ?: store_tally(store, TALLY_LOG, session, &due, error);
+    if (rc || !marks[0].turn)
+        return rc;
+    found = marks[0].tally;
+    query_start(&query, store->db, SQL_SESSION_LOG_SUMS_SINCE,
+                VALUES(value_number(session), value_number(marks[0].turn)), error);
+    while (query_step(&query))
+        tally_add(&found, query_blob(&query, 0));
+    rc = query_end(&query);
+    if (!rc && tally_same(&found, &due))
+        *from = marks[0].turn;
+    return rc;
+}
+
+/* ---- Writing ---- */
+
 int store_put_session_log(struct cairn_store *store, const struct session_log_row *row,
                           struct cairn_error *error)
 {
@@ -756,9 +852,15 @@ int store_put_session_log(struct cairn_store *store, const struct session_log_ro
         value_number(row->number),  value_blob(row->before), value_blob(row->after)};
     enum { ALL = COUNT_OF(values) };
     assert(row->session && row->turn);
-    return store_write_summed(store, SQL_PUT_SESSION_LOG, values, ALL, error)
+    int rc = row->n == 1 && row->turn % EACH_TURNS == 0
+                 ? mark_log(store, row->session, row->turn, error)
+                 : 0;
+    return rc
+               ?: store_write_summed(store, SQL_PUT_SESSION_LOG, values, ALL, error)
                ?: tally_put_row(store, TALLY_LOG, row->session, values, ALL, error);
 }
+
+/* ---- Reading ---- */
 
 /* No bytes stand for none. They are not NULL, so that no row of an event has the shape
  * of one of a log: a rescue tells tables apart by shapes where nothing else is left. */
@@ -830,6 +932,7 @@ struct log_list {
     struct checked rows;
     uint64_t session, from;
     bool back;
+    uint64_t counted;    /* no row behind this turn is missing */
     struct log_key edge; /* the highest that was handed out; going back, the lowest */
 };
 
@@ -864,7 +967,17 @@ static int check_start(struct log_list *list, struct cairn_error *error)
     return rc;
 }
 
-static void each_row(struct log_list *list, session_log_row_fn *each, void *context)
+static int count_all(struct log_list *list, struct cairn_error *error)
+{
+    struct row_tally found;
+    list->counted = 0;
+    return store_tally_rows(list->rows.store, TALLY_LOG, list->session, &found, error)
+               ?: store_tally_compare(list->rows.store, TALLY_LOG, list->session,
+                                      &found, error);
+}
+
+static void each_row(struct log_list *list, session_log_row_fn *each, void *context,
+                     struct cairn_error *error)
 {
     while (checked_step(&list->rows)) {
         struct session_log_row row;
@@ -872,7 +985,10 @@ static void each_row(struct log_list *list, session_log_row_fn *each, void *cont
         if (!list->back || row.turn != list->edge.turn) /* within a turn n grows */
             list->edge.n = row.n;
         list->edge.turn = row.turn;
-        list->rows.query.rc = each(context, &row);
+        if (row.turn <= list->counted && !list->rows.damaged[0])
+            list->rows.query.rc = count_all(list, error);
+        if (!list->rows.query.rc)
+            list->rows.query.rc = each(context, &row);
     }
 }
 
@@ -891,22 +1007,19 @@ static int check_end(struct log_list *list, struct cairn_error *error)
 static int each_turn(struct log_list *list, session_log_row_fn *each, void *context,
                      struct cairn_error *error)
 {
-    struct row_tally found;
     int rc = check_start(list, error);
     /* Who only asks for what came after something he has seen before does so often. */
     bool counted = (list->back || list->from == 0) && !list->rows.damaged[0];
-    if (!rc && counted)
-        rc =
-            store_tally_rows(list->rows.store, TALLY_LOG, list->session, &found, error);
-    if (!rc && counted)
-        rc = store_tally_compare(list->rows.store, TALLY_LOG, list->session, &found,
-                                 error);
+    if (!rc && counted && list->back)
+        rc = count_since_mark(list->rows.store, list->session, &list->counted, error);
+    if (!rc && counted && (!list->back || list->counted == UINT64_MAX))
+        rc = count_all(list, error);
     if (rc)
         return rc;
     checked_start(&list->rows,
                   list->back ? SQL_EACH_SESSION_LOG_DESC : SQL_EACH_SESSION_LOG_ASC,
                   VALUES(value_number(list->session), value_number(list->from)), error);
-    each_row(list, each, context);
+    each_row(list, each, context, error);
     return checked_stop(&list->rows) ?: check_end(list, error);
 }
 

@@ -685,6 +685,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_FIRST_SESSION_LOG] =
         SESSION_LOG_COLUMNS "WHERE session >= ?1 ORDER BY session, turn, n LIMIT 1",
     [SQL_SESSION_LOG_SUMS] = "SELECT sum FROM session_log WHERE session = ?1",
+    [SQL_SESSION_LOG_SUMS_SINCE] =
+        "SELECT sum FROM session_log WHERE session = ?1 AND turn > ?2",
     [SQL_DELETE_SESSION_LOG] = "DELETE FROM session_log WHERE session = ?1",
     [SQL_DELETE_MESSAGES] = "DELETE FROM message WHERE session = ?1",
     [SQL_PUT_ANNOTATION] = "INSERT INTO annotation(seq, n, time_ns, kind, severity, "

@@ -55,6 +55,11 @@ static void remove_note(struct cairn_store *store)
     good(cairn_item_remove(store, NULL, "n3", NULL, &error));
 }
 
+static void undo(struct cairn_store *store)
+{
+    good(cairn_session_undo(store, NULL, NULL, &error));
+}
+
 static void add_evidence(struct cairn_store *store)
 {
     const struct cairn_set sets[] = {
@@ -111,6 +116,8 @@ static const struct change {
 } changes[] = {{"add a note", add_note},
                {"change a note", change_note},
                {"remove a note", remove_note},
+               {"undo", undo},
+               {"undo the one before", undo},
                {"add evidence", add_evidence},
                {"change a hypothesis", change_hypothesis},
                {"add a belief", contradict},
@@ -253,6 +260,65 @@ static int list(struct cairn_store *store, const char *kind, long *cost)
     return rc;
 }
 
+static void lose_turn(const char *where)
+{
+    char text[128];
+    sqlite3 *other;
+    snprintf(text, sizeof text, "DELETE FROM session_log WHERE turn %s", where);
+    ck_assert_int_eq(sqlite3_open(in_store("cairn.db"), &other), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(other, text, NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_changes(other), 1);
+    sqlite3_close(other);
+}
+
+static int pass_event(void *context, const struct cairn_session_event *event)
+{
+    ++*(int *)context;
+    return event->turn <= 100;
+}
+
+/* What is undone must be the last thing that was done: a row that was lost since the
+ * log was counted is missed. One that was lost before is missed by who reads so far. */
+START_TEST(lost_turn)
+{
+    enum { TURNS = 140 };
+    int seen = 0;
+    struct cairn_store *store = open_store();
+    good(cairn_session_start(store, "turns", true, NULL, &error));
+    good(cairn_session_configure(store, NULL, "significant-time", "off", &error));
+    for (int i = 3; i <= TURNS; i++)
+        add_note(store);
+    lose_turn("= 40");
+    undo(store);
+    ck_assert_int_eq(cairn_session_events(store, NULL, 0, pass_event, &seen, &error),
+                     CAIRN_EDAMAGED);
+    lose_turn("= 140");
+    ck_assert_int_eq(cairn_session_undo(store, NULL, NULL, &error), CAIRN_EDAMAGED);
+    ck_assert_ptr_nonnull(strstr(error.text, "missing"));
+    cairn_store_close(store);
+}
+END_TEST
+
+/* Many undos in a row go behind what was counted. */
+START_TEST(undo_all)
+{
+    enum { NOTES_ADDED = 80 };
+    struct cairn_store *store = open_store();
+    struct cairn_item_filter filter = {.kind = "note"};
+    uint64_t total = 1;
+    good(cairn_session_start(store, "turns", true, NULL, &error));
+    good(cairn_session_configure(store, NULL, "significant-time", "off", &error));
+    for (int i = 0; i < NOTES_ADDED; i++)
+        add_note(store);
+    for (int i = 0; i < NOTES_ADDED; i++)
+        undo(store);
+    good(cairn_item_list(store, NULL, &filter, pass_item, NULL, &total, &error));
+    ck_assert_uint_eq(total, 0);
+    ck_assert_int_eq(cairn_session_undo(store, NULL, NULL, &error), CAIRN_EUSAGE);
+    cairn_store_close(store);
+}
+END_TEST
+
 /* A handle adds up all items once, and again when somebody else has changed the store. */
 START_TEST(once)
 {
@@ -287,6 +353,8 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, flat);
     tcase_add_test(tests, missing);
+    tcase_add_test(tests, lost_turn);
+    tcase_add_test(tests, undo_all);
     tcase_add_test(tests, apart);
     tcase_add_test(tests, once);
     suite_add_tcase(suite, tests);
