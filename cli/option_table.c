@@ -118,6 +118,9 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_CAN_RESUME] =
         FLAG("can-resume",
              "only report whether the run can be resumed (exit 0, 2, 5, 6 or 10)"),
+    [OPT_LINE] =
+        FLAG("line", "one line, for a prompt: the run, and the current session; "
+                     "nothing where there is no store"),
     [OPT_INTERVAL] = {"interval", 0, OPTION_NUMBER, "MS",
                       "milliseconds between two updates (default: 500)", 50, 3600000,
                       500},

@@ -44,6 +44,7 @@ enum option_id {
     OPT_SORT_TASKS,
     OPT_ALL_TASKS,
     OPT_CAN_RESUME,
+    OPT_LINE,
     OPT_INTERVAL,
     OPT_WORKFLOW,
     OPT_LIMIT,

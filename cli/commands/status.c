@@ -963,6 +963,46 @@ static int can_resume(struct settings *settings, struct cairn_store *store)
     return answer_can_resume(run.run, 0, text);
 }
 
+/* ---- For a prompt ---- */
+
+static void add_count(struct buf *line, uint32_t n, const char *what)
+{
+    if (n > 0)
+        buf_format(line, ", %u %s", n, what);
+}
+
+static void add_run(struct buf *line, const struct cairn_run_info *run)
+{
+    buf_format(line, "%s %s %u/%u", run->workflow, cairn_run_state_name(run->state),
+               run->completed, run->total);
+    add_count(line, run->running, "running");
+    add_count(line, run->failed, "failed");
+    add_count(line, run->unknown, "unknown");
+}
+
+/* Of this run, or (number 0) of the newest: what is not there is left out then. */
+static int print_prompt(struct cairn_store *store, struct cairn_run_info *run)
+{
+    struct cairn_session_info session = {0};
+    struct cairn_error error = {0};
+    struct buf line = BUF_INIT;
+    int rc = run->run != 0 ? 0 : cairn_run_look(store, 0, run, &error);
+    if (rc == 0)
+        add_run(&line, run);
+    if (rc == 0 || rc == CAIRN_ENOTFOUND)
+        rc = cairn_session_get(store, NULL, &session, &error);
+    if (session.session != 0)
+        buf_format(&line, "%s%s/%s", line.size > 0 ? "; " : "", session.name,
+                   session.branch);
+    if (line.size > 0 && !line.failed)
+        out("%s\n", line.data);
+    int status = line.failed                        ? report_nomem()
+                 : rc == 0 || rc == CAIRN_ENOTFOUND ? 0
+                                                    : report_error(&error);
+    buf_release(&line);
+    return status;
+}
+
 int command_status(struct settings *settings)
 {
     struct cairn_store *store = NULL;
@@ -977,13 +1017,20 @@ int command_status(struct settings *settings)
         state_list_check(settings->text[OPT_ONLY_STATES], TASK_STATES) != 0)
         return EXIT_USAGE;
     if (settings->given[OPT_TASKS] + settings->given[OPT_WAITING] +
-            settings->given[OPT_CAN_RESUME] + settings->given[OPT_TIMING] >
+            settings->given[OPT_CAN_RESUME] + settings->given[OPT_TIMING] +
+            settings->given[OPT_LINE] + (settings->given[OPT_LINE] && ui_json()) >
         1)
-        return report_usage("status",
-                            "give only one of --tasks (which --state, --sort, --all, "
-                            "--limit and --offset stand for, too), --timing, --waiting "
-                            "and --can-resume");
-    if (settings->given[OPT_CAN_RESUME]) {
+        return report_usage(
+            "status", "give only one of --tasks (which --state, --sort, --all, "
+                      "--limit and --offset stand for, too), --timing, --waiting, "
+                      "--can-resume and --line, and --line without --json");
+    if (settings->given[OPT_LINE]) {
+        status = settings->given[OPT_RUN] || settings->n_operands > 0
+                     ? open_run(settings, &store, &run)
+                     : store_if_any(settings, 0, &store);
+        if (status == 0 && store)
+            status = print_prompt(store, &run);
+    } else if (settings->given[OPT_CAN_RESUME]) {
         status = store_if_any(settings, 0, &store);
         if (status == 0)
             status = can_resume(settings, store);

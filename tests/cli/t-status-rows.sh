@@ -185,4 +185,26 @@ exits 0 cairn status --offset 99 --json
 is "$(json_get .matching) $(grep -c '"task"' out)" '23 0' 'behind the last one'
 exits 2 cairn status --limit 0
 exits 2 cairn status --waiting --limit 1
+
+# ---- One line, for a prompt ----
+newest=$(cairn runs --json --limit 1 | sed -n 's/.*"workflow":"\([^"]*\)".*/\1/p')
+exits 0 cairn status --line
+is "$(wc -l <out | tr -d ' ')" 1 'one line'
+matches "^$newest (completed|failed) [0-9]+/[0-9]+" 'of the newest run'
+exits 0 cairn status 1 --line
+is "$(cat out)" 'rows failed 33/35, 1 failed' 'of one that is named'
+exits 10 cairn status 99 --line
+exits 0 cairn session start slow-lexer
+exits 0 cairn status 1 --line
+is "$(cat out)" 'rows failed 33/35, 1 failed; slow-lexer/main' 'with the session'
+exits 2 cairn status --line --json
+mkdir nothing && cd nothing || exit 1
+CAIRN_STORE=$PWD/.cairn
+export CAIRN_STORE
+exits 0 cairn status --line
+silent_on out
+silent_on err
+exits 0 cairn session start alone
+exits 0 cairn status --line
+is "$(cat out)" alone/main 'a session without a run'
 done_testing
