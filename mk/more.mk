@@ -119,16 +119,19 @@ fuzz-corpus: fuzz-programs ## only what is in tests/fuzz/corpus
 	@FUZZ_SECONDS=0 $(RUN_FUZZ)
 
 # ---- Reading over the code ----------------------------------------------------
-SOURCE_DIRS := $(sort $(foreach room,$(ROOMS),$(firstword $(subst /, ,$(room))))) cli server web include examples tests bench
+SOURCE_DIRS := $(sort $(foreach room,$(ROOMS),$(firstword $(subst /, ,$(room))))) cli server web bindings include examples tests bench
 # What npm has installed is not ours.
 C_FILES := $(sort $(shell find $(SOURCE_DIRS) -name node_modules -prune -o -name '*.[ch]' -print 2>/dev/null))
-SH_FILES := bootstrap.sh .ci/run mk/needs.sh docs/man/pages.sh $(sort $(shell find tests examples bench -name node_modules -prune -o -name '*.sh' -print 2>/dev/null))
+SH_FILES := bootstrap.sh .ci/run mk/needs.sh docs/man/pages.sh $(sort $(shell find tests examples bindings bench -name node_modules -prune -o -name '*.sh' -print 2>/dev/null))
 .PHONY: lint clang-tidy cppcheck shellcheck lint-rules format format-check
 # More checks, or with a minus fewer: '-clang-analyzer-*' takes out what takes nearly all
 # of the time, following paths.
 TIDY_CHECKS ?=
 lint: clang-tidy cppcheck shellcheck lint-rules ## clang-tidy, cppcheck, shellcheck and the project's own rules
-clang-tidy: $(patsubst %.c,$(BUILD)/tidy/%.ok,$(LIB_SOURCES) $(CLI_SOURCES))
+# npm compiles the addon of Node; here it is only read, where the headers of Node are.
+ADDON_SOURCES := $(wildcard bindings/node/addon/*.c)
+READ_ADDON := $(if $(wildcard /usr/include/node_api.h /usr/include/node/node_api.h),$(ADDON_SOURCES))
+clang-tidy: $(patsubst %.c,$(BUILD)/tidy/%.ok,$(LIB_SOURCES) $(CLI_SOURCES) $(READ_ADDON))
 # Where an object is new, its source or a header of it is.
 $(BUILD)/tidy/%.ok: %.c .clang-tidy $(BUILD)/%.o
 	@mkdir -p $(@D)
@@ -137,13 +140,13 @@ $(BUILD)/tidy/%.ok: %.c .clang-tidy $(BUILD)/%.o
 cppcheck:
 	$(call say,CHECK,cppcheck)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j $(TEST_JOBS) \
 	  --enable=warning,performance,portability --suppress=missingIncludeSystem \
-	  -D_GNU_SOURCE -I. -Iinclude $(LIB_SOURCES) $(CLI_SOURCES) $(HELPER_SOURCES)
+	  -D_GNU_SOURCE -I. -Iinclude $(LIB_SOURCES) $(CLI_SOURCES) $(ADDON_SOURCES) $(HELPER_SOURCES)
 # gcc follows every path through a file; its findings are errors. Two kinds are left to
 # AddressSanitizer and valgrind, since gcc 12 loses what a structure holds on to
 # (malloc-leak) and what was set through a pointer into an array (uninitialized).
 ANALYZER = -O1 -fanalyzer -Werror -Wno-analyzer-malloc-leak -Wno-analyzer-use-of-uninitialized-value
 .PHONY: analyze
-ANALYZED = $(patsubst %.c,$(BUILD)/analyze/%.ok,$(LIB_SOURCES) $(CLI_SOURCES) $(HELPER_SOURCES))
+ANALYZED = $(patsubst %.c,$(BUILD)/analyze/%.ok,$(LIB_SOURCES) $(CLI_SOURCES) $(READ_ADDON) $(HELPER_SOURCES))
 analyze: $(ANALYZED) ## gcc -fanalyzer
 -include $(ANALYZED:.ok=.d)
 $(BUILD)/analyze/%.ok: %.c

@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 
 # Every include of our files as "FILE:LINE NAME", of the system's as "FILE:LINE <NAME>".
 # shellcheck disable=SC2086
-grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' --include='*.[chS]' $tops cli server web |
+grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' --include='*.[chS]' $tops cli server web bindings |
     sed -E 's/^([^:]*):([0-9]+):[^"<]*"([^"]*)".*/\1:\2 \3/; s/^([^:]*):([0-9]+):[^<]*(<[^>]*>).*/\1:\2 \3/' >"$work/includes"
 
 # Reads the table into room[], may[FROM, TO], and below[FROM, TO] for what FROM reaches by
@@ -48,6 +48,9 @@ check_includes() {
             if (at ~ /^server\//) {
                 if ($2 !~ /^(server\/|base\/|cairn\/|cairn\.h$)/)
                     print $1 ": server/ may include only cairn.h, base/ and its own headers (\"server/...\"), not " $2
+            } else if (at ~ /^bindings\//) {
+                if ($2 !~ /^(cairn\.h|(addon|fields)\.h)$/)
+                    print $1 ": an addon may include only cairn.h and its own headers, not " $2
             } else if (at ~ /^web\//) {
                 if ($2 !~ /^(web\/|base\/|cairn\/|cairn\.h$|cli\/(format|describe|items|lineage|picture)\.h$)/)
                     print $1 ": web/ may include only cairn.h, base/, its own headers, and cli/format.h, describe.h, items.h, lineage.h and picture.h, not " $2
