@@ -127,6 +127,6 @@ help: ## this list
 	@printf '  %-14s %s\n' check-ROOM 'the unit tests of one room: $(ROOMS) cli'
 	@echo
 	@echo '  Variables: PREFIX DESTDIR BUILD CC CFLAGS LDFLAGS WERROR=1 DEBUG=1 SANITIZE=address,undefined'
-	@echo '  JOBS (one for each processor), TEST_JOBS (two), V=1 (print the commands), T (see check)'
+	@echo '  JOBS (one for each processor), TEST_JOBS (two for each), V=1 (print the commands), T (see check), TIMES=20 (the dearest tests)'
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CLI_OBJECTS) $(SUPPORT_OBJECTS) $(C_TESTS:=.o)) $(BENCHES:=.d)

@@ -9,7 +9,8 @@
 # TEST_WRAPPER goes before C programs.
 #
 # $BUILD/test-costs has a line "PROCESSOR-SECONDS SECONDS NAME" for each, the dearest first:
-# processor seconds hardly change on a busy machine.
+# processor seconds hardly change on a busy machine. TIMES=20 prints the first 20 of them.
+# $BUILD/test-counts has the last line.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 BUILD=$(cd "${BUILD:-build}" && pwd)
@@ -37,8 +38,15 @@ for test; do
 done | xargs -P "${TEST_JOBS:-2}" -n 1 sh "$TESTS/run-one.sh"
 
 sort -rn -o "$BUILD/test-costs" "$BUILD/test-costs" || :
+if [ -n "${TIMES-}" ]; then
+    awk -v n="$TIMES" '{ used += $1 } NR <= n { printf "%8.1f s of a processor, %4d by the clock: %s\n", $1, $2, $3 }
+        END { printf "%8.1f s of a processor in all\n", used }' "$BUILD/test-costs"
+fi
 # A program that left no counts, because its runner was killed, is a failure too.
+status=0
 cat "$work"/*.counts | awk -v programs=$# '{ passed += $1; failed += $2; skipped += $3 }
     END { failed += programs - NR
           printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
-          exit failed > 0 || passed == 0 }'
+          exit failed > 0 || passed == 0 }' >"$BUILD/test-counts" || status=1
+cat "$BUILD/test-counts"
+exit "$status"

@@ -11,14 +11,17 @@ began=$(date +%s)
 TMPDIR=$dir timeout -k 10 "${PROVE_TIMEOUT:?}" sh "$prover" >"$work/$name.out" 2>"$work/$name.log" </dev/null
 status=$?
 took=$(($(date +%s) - began))
+# Of a processor, with all processes that the prover waited for.
+times >"$work/$name.times"
+used=$(awk -F '[ms ]+' '{ used += 60 * $1 + $2 + 60 * $3 + $4 } END { printf "%.0f", used }' "$work/$name.times")
 if [ "$status" -ne 0 ] || ! grep -q '^figure|\|^skip|' "$work/$name.out" ||
     awk -F '|' '/^figure\|/ && ($5 + $6 + $7 + $8 > 0 || NF != 8) { bad = 1 } END { exit !bad }' "$work/$name.out"; then
     echo "$name (exit $status)" >"$work/$name.bad"
-    echo "FAILED $name after $took s (exit $status)"
+    echo "FAILED $name after $took s, $used of a processor (exit $status)"
     grep '^#' "$work/$name.out" | head -n 60
     tail -n 40 "$work/$name.log" | sed 's/^/    | /'
 else
-    echo "ok $name ($took s)"
+    echo "ok $name ($took s, $used of a processor)"
 fi
 [ -n "${KEEP-}" ] || rm -rf "$dir"
 exit 0
