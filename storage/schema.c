@@ -505,10 +505,16 @@ int schema_compare(struct db *db, int (*each)(void *, const char *line), void *c
     int rc = db_header(db, &header, error) ?: db_open(&made, &memory, error);
     if (rc)
         return rc;
-    for (int64_t v = 0; !rc && v < header.user_version && v < SCHEMA_VERSION; v++)
-        rc = db_script(made, migrations[v], error);
+    /* For the newest version the text of both ways is the same. */
+    struct buf script = BUF_INIT;
+    if (header.user_version >= SCHEMA_VERSION)
+        rc = new_script(&script, error) ?: db_script(made, script.data, error);
+    else
+        for (int64_t v = 0; !rc && v < header.user_version; v++)
+            rc = db_script(made, migrations[v], error);
     if (!rc)
         rc = compare_with(db, made, each, context, error);
+    buf_release(&script);
     db_close(made);
     return rc;
 }
