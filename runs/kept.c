@@ -25,7 +25,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -253,24 +252,6 @@ int kept_is_there(struct cairn_store *store, const struct digest *snapshot,
 
 #define STAGE_NAME TREE_STAGE "put-"
 
-/* Whatever is in it. */
-static void remove_all(const char *path)
-{
-    char *roots[] = {(char *)(uintptr_t)path, NULL};
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
-    FTSENT *entry;
-    while (walk && (entry = fts_read(walk))) {
-        if (entry->fts_info == FTS_D)
-            (void)chmod(entry->fts_accpath, 0700);
-        else if (entry->fts_info == FTS_DP)
-            (void)rmdir(entry->fts_accpath);
-        else
-            (void)unlink(entry->fts_accpath);
-    }
-    if (walk)
-        fts_close(walk);
-}
-
 /* A directory in which nobody else can put a link in the place of what is removed. */
 static int open_own(int at, const char *name)
 {
@@ -296,7 +277,7 @@ static void clear_in(const char *path)
         buf_clear(&stage);
         buf_format(&stage, "%s/%s", path, found->d_name);
         if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && !stage.failed)
-            remove_all(stage.data);
+            (void)place_delete(AT_FDCWD, stage.data);
         if (fd >= 0)
             close(fd);
     }
@@ -343,7 +324,7 @@ static int open_stage(struct putting *p, uint64_t run, uint32_t task)
         int sys = errno, left = sys == EEXIST ? open_own(AT_FDCWD, p->path.data) : -1;
         if (left < 0)
             return error_sys(p->error, sys, "making %s", p->path.data);
-        remove_all(p->path.data);
+        (void)place_delete(AT_FDCWD, p->path.data);
         close(left);
         if (mkdir(p->path.data, 0700) != 0)
             return error_sys(p->error, errno, "making %s", p->path.data);
@@ -600,7 +581,7 @@ int kept_put_back(struct kept_files *files, struct cairn_store *store,
     if (!rc)
         rc = move_all(&p) ?: note_signs(&p);
     if (p.path.data)
-        remove_all(p.path.data);
+        (void)place_delete(AT_FDCWD, p.path.data);
     if (p.stage >= 0)
         close(p.stage);
     if (p.root >= 0)

@@ -457,10 +457,13 @@ static int begun_open(struct begun *begun, struct cairn_store *store,
                       const struct pending *pending, bool lost,
                       struct cairn_error *error)
 {
-    *begun = (struct begun){.restore = {.fd = -1, .stage = -1, .like_fd = -1},
+    *begun = (struct begun){.restore = {.fd = -1,
+                                        .stage = -1,
+                                        .like_fd = -1,
+                                        .parent = PLACE_INIT,
+                                        .written = PLACE_INIT},
                             .arena = ARENA_INIT,
                             .root = BUF_INIT};
-    begun->restore.parent.fd = -1;
     int rc = pending ? 0 : CAIRN_EDAMAGED;
     for (int i = 0; i < 2 && !rc; i++)
         rc = snapshot_read(store, &pending->snapshots[i], &begun->arena,

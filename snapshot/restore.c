@@ -133,7 +133,7 @@ void restore_count_placed(struct restore *r, uint64_t *all, uint64_t *placed)
         ++*all;
         *placed += is_placed(r, &r->changes[i]);
     }
-    place_forget(r);
+    place_forget(&r->parent);
 }
 
 /* ---- Keeping it ---- */
@@ -229,7 +229,7 @@ static void tell_again(struct restore *r, struct restore_change *change,
  */
 static int old_dispose(struct restore *r, size_t i)
 {
-    char name[24];
+    char name[RESTORE_NAME];
     struct stat st;
     struct restore_change *change = &r->changes[i];
     const char *others = r->again ? "was changed since by another session, too" : NULL;
@@ -257,13 +257,24 @@ static int old_dispose(struct restore *r, size_t i)
 
 /* ---- What an earlier one has left ---- */
 
+static bool is_tree(const char *name)
+{
+    const char *end = strchr(name, '.');
+    return end && strcmp(end, RESTORE_TREE) == 0;
+}
+
 /* "12.old" is "12" of a file system on which it took two steps. */
 static int dispose_name(struct restore *r, const char *name, bool begun)
 {
     uint64_t change = 0;
     struct str digits = {name, strcspn(name, ".")};
     bool known = begun && str_to_u64(digits, &change) && change < r->n;
-    char staged[24];
+    char staged[RESTORE_NAME];
+    if (is_tree(name)) { /* there is nothing in it but what was staged */
+        int sys = place_delete(r->stage, name);
+        return sys ? error_sys(r->error, sys, "deleting %s of an earlier restore", name)
+                   : 0;
+    }
     if (!known) /* staged, and never put into place */
         return unlinkat(r->stage, name, 0) == 0 || errno == ENOENT
                    ? 0
@@ -311,8 +322,9 @@ static void restore_init(struct restore *r, struct cairn_store *store, const cha
                           .stage = -1,
                           .stage_name = RESTORE_STAGE,
                           .like_fd = -1,
+                          .parent = PLACE_INIT,
+                          .written = PLACE_INIT,
                           .error = error};
-    r->parent.fd = -1;
 }
 
 int restore_open_lost(struct restore *r, struct cairn_store *store, const char *root,
@@ -549,25 +561,6 @@ static int make_directory(struct restore *r, const struct restore_change *change
     return rc;
 }
 
-/* In a directory that is thrown away: what comes into them is written there. */
-static int make_directories(struct restore *r)
-{
-    const char *name;
-    int rc = 0;
-    assert(!r->again);
-    for (size_t i = 0; i < r->n && !rc; i++) {
-        const struct restore_change *change = &r->changes[i];
-        if (!is_directory(&change->after))
-            continue;
-        int parent = place_parent(r, change->path, &name);
-        rc = parent < 0
-                 ? place_error(r, errno, change->path, "opening the directory of")
-                 : make_directory(r, change, parent, name);
-    }
-    place_forget(r);
-    return rc;
-}
-
 int restore_prepare(struct restore *r, bool again)
 {
     struct statx root;
@@ -578,11 +571,17 @@ int restore_prepare(struct restore *r, bool again)
         rc = check_change(r, &r->changes[i], &root);
     if (!rc && !again)
         rc = restore_check_replaced(r);
-    place_forget(r); /* what is missing will be made */
+    place_forget(&r->parent); /* what is missing will be made */
     if (rc || !r->n)
         return rc;
-    rc = r->direct ? make_directories(r) : open_stage(r) ?: old_dispose_all(r, again);
-    return rc ?: restore_stage_all(r);
+    if (!r->direct)
+        rc = open_stage(r) ?: old_dispose_all(r, again);
+    if (!rc && !r->direct && !again)
+        restore_choose_trees(r);
+    return rc
+           ?: restore_make_directories(r)
+           ?: restore_stage_all(r)
+           ?: restore_finish_directories(r);
 }
 
 /* ---- Into place ---- */
@@ -647,7 +646,7 @@ static int remove_old(struct restore *r, size_t i)
 {
     const struct restore_change *change = &r->changes[i];
     const char *name;
-    char staged[24];
+    char staged[RESTORE_NAME];
     struct stat st;
     if (!change->before.kind || restore_is_left(change) ||
         (change->after.kind &&
@@ -715,7 +714,7 @@ static int put_new(struct restore *r, size_t i)
 {
     const struct restore_change *change = &r->changes[i];
     const char *name;
-    char staged[24];
+    char staged[RESTORE_NAME];
     if (!change->after.kind || restore_is_left(change))
         return 0;
     int parent = place_parent(r, change->path, &name);
@@ -730,17 +729,82 @@ static int put_new(struct restore *r, size_t i)
     restore_staged_name(staged, i);
     int sys = change->before.kind ? EEXIST : place_move(r->stage, staged, parent, name);
     if (sys == EEXIST) {
-        sys = place_exchange(r, staged, parent, name);
+        sys = place_exchange(r->stage, staged, parent, name);
         if (!sys)
             return old_dispose(r, i);
     }
     return sys ? place_error(r, sys, change->path, "putting") : 0;
 }
 
-static int finish_directory(struct restore *r, const struct restore_change *change)
+/* What waits in a new directory waits in the stage itself then, as all else does. */
+static int flatten(struct restore *r, size_t from, size_t end)
 {
+    char staged[RESTORE_NAME];
     const char *name;
-    if (!is_directory(&change->after) || restore_is_left(change))
+    int sys = 0;
+    for (size_t i = from; i < end && !sys; i++)
+        if (is_directory(&r->changes[i].after))
+            sys = restore_written(r, i, &name) < 0 ||
+                          fchmodat(r->written.fd, name, 0700, 0) != 0
+                      ? errno
+                      : 0;
+    for (size_t i = from; i < end && !sys; i++)
+        if (r->changes[i].staged) {
+            int parent = restore_written(r, i, &name);
+            sys = parent < 0 ? errno
+                             : place_move(parent, name, r->stage,
+                                          restore_staged_name(staged, i));
+        }
+    if (!sys)
+        sys =
+            restore_written(r, from, &name) < 0 ? errno : place_delete(r->stage, name);
+    if (sys)
+        return place_error(r, sys, r->changes[from].path, "staging anew");
+    for (size_t i = from; i < end; i++)
+        r->changes[i].tree = 0;
+    return 0;
+}
+
+/* A new directory with all that is in it; *next is behind it. Where something has come
+ * to its place, or it cannot be moved as a whole, one thing after the other. */
+static int put_tree(struct restore *r, size_t i, size_t *next)
+{
+    const struct restore_change *change = &r->changes[i];
+    const char *staged, *name;
+    size_t end = i + 1;
+    while (end < r->n && r->changes[end].tree == change->tree)
+        end++;
+    int parent = place_parent(r, change->path, &name);
+    if (parent < 0)
+        return place_error(r, errno, change->path, "opening the directory of");
+    int stage = restore_written(r, i, &staged);
+    int sys = stage < 0 ? errno : place_move(stage, staged, parent, name);
+    if (sys == ENOMEM)
+        return error_nomem(r->error);
+    if (sys)
+        return flatten(r, i, end) ?: put_new(r, i);
+    *next = end;
+    return 0;
+}
+
+static int put_all(struct restore *r)
+{
+    int rc = 0;
+    for (size_t i = 0, next; i < r->n && !rc; i = next) {
+        next = i + 1;
+        rc = r->changes[i].tree ? put_tree(r, i, &next) : put_new(r, i);
+    }
+    return rc;
+}
+
+/* One that was staged in another one, or is in a directory that is thrown away, is as it
+ * is to be. */
+static int finish_directory(struct restore *r, size_t i)
+{
+    const struct restore_change *change = &r->changes[i];
+    const char *name;
+    bool finished = r->direct || (change->tree && change->tree != i + 1);
+    if (finished || !is_directory(&change->after) || restore_is_left(change))
         return 0;
     int parent = place_parent(r, change->path, &name);
     return parent < 0 ? place_error(r, errno, change->path, "opening the directory of")
@@ -794,13 +858,23 @@ static int apply_all(struct restore *r)
         rc = allow_writing(r, &r->changes[i]);
     for (size_t i = r->n; i > 0 && !rc; i--)
         rc = remove_old(r, i - 1);
-    place_forget(r);
-    for (size_t i = 0; i < r->n && !rc && !r->direct; i++)
-        rc = put_new(r, i);
+    place_forget(&r->parent);
+    if (!rc && !r->direct)
+        rc = put_all(r);
     for (size_t i = r->n; i > 0 && !rc; i--)
-        rc = finish_directory(r, &r->changes[i - 1]);
-    place_forget(r);
+        rc = finish_directory(r, i - 1);
+    place_forget(&r->parent);
     return rc;
+}
+
+/* Nothing is written on another file system than that of the directory, or of the stage.
+ */
+static int sync_written(const struct restore *r)
+{
+    struct stat root, stage;
+    bool one = fstat(r->fd, &root) == 0 && fstat(r->stage, &stage) == 0 &&
+               root.st_dev == stage.st_dev;
+    return syncfs(r->fd) != 0 || (!one && syncfs(r->stage) != 0) ? -1 : 0;
 }
 
 int restore_apply(struct restore *r)
@@ -809,7 +883,7 @@ int restore_apply(struct restore *r)
     if (!r->n)
         return 0;
     int rc = apply_all(r);
-    if (!rc && !r->scratch && (syncfs(r->fd) != 0 || syncfs(r->stage) != 0))
+    if (!rc && !r->scratch && sync_written(r) != 0)
         rc = error_sys(r->error, errno, "syncing %s", r->root);
     r->applying = rc != 0;
     if (!rc)
@@ -821,18 +895,20 @@ int restore_apply(struct restore *r)
  * that finishes it. */
 static void empty_stage(struct restore *r)
 {
-    char name[24];
+    char name[RESTORE_NAME];
     if (r->stage < 0 || rmdir(r->stage_path.data) == 0)
         return;
     for (size_t i = 0; i < r->n; i++)
-        if (r->changes[i].staged)
+        if (r->changes[i].tree == i + 1)
+            (void)place_delete(r->stage, restore_tree_name(name, i));
+        else if (r->changes[i].staged && !r->changes[i].tree)
             (void)unlinkat(r->stage, restore_staged_name(name, i), 0);
     (void)rmdir(r->stage_path.data);
 }
 
 void restore_close(struct restore *r)
 {
-    place_forget(r);
+    restore_forget_places(r);
     if (!r->applying)
         empty_stage(r);
     if (r->stage >= 0)
@@ -841,7 +917,6 @@ void restore_close(struct restore *r)
         close(r->fd);
     restore_forget_like(r);
     buf_release(&r->stage_path);
-    buf_release(&r->parent.path);
     arena_release(&r->arena);
     free(r->changes);
 }
@@ -858,7 +933,7 @@ int restore_give_up(struct restore *r)
 
 void restore_clear_stage(const char *path)
 {
-    struct restore r = {.fd = -1, .like_fd = -1};
+    struct restore r = {.fd = -1, .like_fd = -1, .parent = PLACE_INIT};
     r.stage = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (r.stage < 0)
         return;

@@ -21,6 +21,7 @@
 #define SNAPSHOT_RESTORE_H
 
 #include "snapshot/ignore.h"
+#include "snapshot/place.h"
 #include "snapshot/snapshot.h"
 
 #define RESTORE_STAGE "restore" /* in the directory of the store */
@@ -35,9 +36,10 @@ enum restore_choice {
 struct restore_change {
     struct str path;
     struct tree_entry before, after; /* kind 0: not there */
-    bool staged;                     /* its content waits */
-    uint8_t choice;                  /* enum restore_choice */
     const char *by; /* who else has changed it, or NULL; of the caller */
+    uint32_t tree;  /* 1 + the change of the new directory in which it waits, or 0 */
+    bool staged;    /* its content waits */
+    uint8_t choice; /* enum restore_choice */
     bool kept;      /* what was there is kept beside it */
 };
 struct restore_counts {
@@ -73,14 +75,15 @@ struct restore {
                          own, where there is enough to do; 0 is 1; of the caller */
     bool replaces;    /* a file or link that is in the way goes; of the caller */
     bool back;        /* what the restore that it takes back had kept beside goes */
-    const _Atomic uint32_t *stop; /* not 0: restore_prepare ends with CAIRN_ESTOPPED,
+    const _Atomic uint32_t *stop;  /* not 0: restore_prepare ends with CAIRN_ESTOPPED,
                                      within one piece of a file; NULL: never */
-    bool again;                   /* it was begun before */
-    bool applying;                /* begun, and not finished */
-    struct {
-        struct buf path;
-        int fd, sys; /* sys: the errno of one that could not be opened */
-    } parent;        /* the directory that was opened last */
+    bool again;                    /* it was begun before */
+    bool applying;                 /* begun, and not finished */
+    struct place_directory parent; /* of the path that was looked at last */
+    /* Of the file that was written last, by its path in the stage, or where `direct`
+     * below `fd`. */
+    struct place_directory written;
+    struct buf written_path;
     void (*told)(void *context, const char *path, const char *what); /* may be NULL */
     void *context;
     struct cairn_error *error;

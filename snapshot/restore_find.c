@@ -19,102 +19,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the rules of a snapshot ignore: that it is not in the snapshot does not mean
- * that it was not there. */
-
-/* ==== Names in directories ==== */
-
 int place_error(struct restore *restore, int sys, struct str path, const char *what)
 {
     return error_sys(restore->error, sys, "%s %.*s in %s", what, (int)path.len,
                      path.ptr, restore->root);
-}
-
-void place_forget(struct restore *restore)
-{
-    if (restore->parent.fd >= 0 && restore->parent.fd != restore->fd)
-        close(restore->parent.fd);
-    restore->parent.fd = -1;
-    restore->parent.sys = 0;
-}
-
-/* From the root down, a name at a time. */
-static int open_directory(const struct restore *restore, struct str path)
-{
-    char name[TREE_NAME_BYTES + 1];
-    int fd = restore->fd;
-    while (path.len) {
-        const char *slash = memchr(path.ptr, '/', path.len);
-        size_t n = slash ? (size_t)(slash - path.ptr) : path.len;
-        snprintf(name, sizeof name, "%.*s", (int)n, path.ptr);
-        int next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        int sys = errno;
-        if (fd != restore->fd)
-            close(fd);
-        errno = sys;
-        if (next < 0)
-            return -1;
-        fd = next;
-        n += slash != NULL;
-        path = (struct str){path.ptr + n, path.len - n};
-    }
-    return fd;
-}
-
-int place_parent(struct restore *restore, struct str path, const char **name)
-{
-    size_t n = path.len;
-    while (n > 0 && path.ptr[n - 1] != '/')
-        n--;
-    *name = path.ptr + n;
-    struct str above = {path.ptr, n > 0 ? n - 1 : 0};
-    bool known = restore->parent.fd >= 0 || restore->parent.sys;
-    if (!known || !str_equal(buf_view(&restore->parent.path), above)) {
-        place_forget(restore);
-        buf_clear(&restore->parent.path);
-        buf_str(&restore->parent.path, above);
-        if (restore->parent.path.failed) {
-            errno = ENOMEM;
-            return -1;
-        }
-        restore->parent.fd = open_directory(restore, above);
-        restore->parent.sys = restore->parent.fd < 0 ? errno : 0;
-    }
-    if (restore->parent.fd < 0)
-        errno = restore->parent.sys;
-    return restore->parent.fd;
-}
-
-int place_move(int from, const char *name, int to, const char *new_name)
-{
-    struct stat st;
-    if (renameat2(from, name, to, new_name, RENAME_NOREPLACE) == 0)
-        return 0;
-    if (errno != EINVAL && errno != ENOSYS)
-        return errno;
-    /* A file system that cannot do it in one step. */
-    if (fstatat(to, new_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        return EEXIST;
-    return renameat(from, name, to, new_name) == 0 ? 0 : errno;
-}
-
-int place_exchange(struct restore *restore, const char *staged, int parent,
-                   const char *name)
-{
-    char old[32];
-    if (renameat2(restore->stage, staged, parent, name, RENAME_EXCHANGE) == 0)
-        return 0;
-    if (errno == ENOENT)
-        return place_move(restore->stage, staged, parent, name);
-    if (errno != EINVAL && errno != ENOSYS)
-        return errno;
-    snprintf(old, sizeof old, "%s.old", staged);
-    int sys = place_move(parent, name, restore->stage, old);
-    if (!sys || sys == ENOENT)
-        sys = place_move(restore->stage, staged, parent, name);
-    if (!sys && renameat(restore->stage, old, restore->stage, staged) != 0)
-        sys = errno == ENOENT ? 0 : errno;
-    return sys;
 }
 
 /* ==== What the rules of a snapshot ignore ==== */
@@ -268,12 +176,6 @@ static int add_change(struct finding *f, const struct restore_change *change)
     return 0;
 }
 
-static bool lies_in(struct str path, struct str dir)
-{
-    return dir.len && path.len > dir.len && path.ptr[dir.len] == '/' &&
-           memcmp(path.ptr, dir.ptr, dir.len) == 0;
-}
-
 static int keep_above(struct finding *f, const struct restore_change *change)
 {
     struct restore_change *above =
@@ -319,7 +221,7 @@ static int take_change(struct finding *f, const struct restore_change *change)
         change->after.kind == TREE_DIRECTORY && change->before.kind != TREE_DIRECTORY;
     struct restore_change same = {
         .path = change->path, .before = change->before, .after = change->before};
-    while (f->n_above && !lies_in(change->path, f->above[f->n_above - 1].path))
+    while (f->n_above && !path_lies_in(change->path, f->above[f->n_above - 1].path))
         f->n_above--;
     if (!is_only_of(f, change))
         return made                              ? keep_above(f, change)
@@ -333,7 +235,7 @@ static int note_change(void *context, struct str path, const struct tree_entry *
 {
     struct finding *f = context;
     struct restore *r = f->restore;
-    if (before && !after && !lies_in(path, f->replaced)) {
+    if (before && !after && !path_lies_in(path, f->replaced)) {
         int rc = tree_rules_ignore(&f->rules, path, before->kind == TREE_DIRECTORY);
         if (rc)
             return rc < 0 ? rc : 0;
@@ -464,7 +366,7 @@ int restore_check_replaced(struct restore *r)
     int rc = 0;
     for (size_t i = 0; i < r->n && !rc; i++) {
         const struct restore_change *change = &r->changes[i];
-        bool below = lies_in(change->path, replaced);
+        bool below = path_lies_in(change->path, replaced);
         if (restore_replaces(change) && !below)
             replaced = change->path;
         if (change->before.kind == TREE_DIRECTORY &&
@@ -485,7 +387,7 @@ static bool is_directory(const struct tree_entry *entry)
 static size_t end_of(const struct restore *r, size_t i)
 {
     size_t end = i + 1;
-    while (end < r->n && lies_in(r->changes[end].path, r->changes[i].path))
+    while (end < r->n && path_lies_in(r->changes[end].path, r->changes[i].path))
         end++;
     return end;
 }

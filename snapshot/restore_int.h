@@ -33,6 +33,19 @@ static inline bool restore_replaces(const struct restore_change *change)
            (tree_is_file(after) || after->kind == TREE_LINK);
 }
 
+/* A directory comes where none is. */
+static inline bool restore_makes(const struct restore_change *change)
+{
+    return change->after.kind == TREE_DIRECTORY &&
+           change->before.kind != TREE_DIRECTORY && !restore_is_left(change);
+}
+
+static inline bool path_lies_in(struct str path, struct str dir)
+{
+    return dir.len && path.len > dir.len && path.ptr[dir.len] == '/' &&
+           memcmp(path.ptr, dir.ptr, dir.len) == 0;
+}
+
 /* ---- What differs ---- */
 
 /* Lists the changes. As restore_open. */
@@ -44,28 +57,37 @@ int restore_check_replaced(struct restore *restore);
 
 /* ---- Names in directories ---- */
 
-/* The directory that a path lies in, opened from the root down without following a
- * link, and the last name of the path. -1 and errno. It is closed by the next call.
- * What was found, also that it is not there, counts until place_forget or another path.
- */
-int place_parent(struct restore *restore, struct str path, const char **name);
-void place_forget(struct restore *restore);
+/* As place_open, of a path below the directory. */
+static inline int place_parent(struct restore *restore, struct str path,
+                               const char **name)
+{
+    return place_open(&restore->parent, restore->fd, path, name);
+}
 int place_error(struct restore *restore, int sys, struct str path, const char *what);
-/* What is staged under that name, and what is at the path, change places; where nothing
- * is there, it goes there. 0 or an errno. */
-int place_exchange(struct restore *restore, const char *staged, int parent,
-                   const char *name);
-/* Moves it to a name under which nothing is; EEXIST. */
-int place_move(int from, const char *name, int to, const char *new_name);
 
 /* ---- Contents (restore_stage.c) ---- */
 
-/* The staged name of a change. */
-const char *restore_staged_name(char out[24], size_t change);
+/* The name in the stage of a change: of a file "12"; of a new directory "12.tree", and
+ * what comes into that one is in it. Nothing else ever comes into it. */
+enum { RESTORE_NAME = 32 };
+#define RESTORE_TREE ".tree"
+const char *restore_staged_name(char out[RESTORE_NAME], size_t change);
+const char *restore_tree_name(char out[RESTORE_NAME], size_t change);
+/* The new directories that are staged as a whole: not of one that was begun. */
+void restore_choose_trees(struct restore *restore);
+/* The directory in which a change is written, and its name there, which counts until the
+ * next call. -1 and errno. */
+int restore_written(struct restore *restore, size_t change, const char **name);
+/* Makes the directories that restore_stage_all writes into, */
+int restore_make_directories(struct restore *restore);
+/* and when all is written, gives them their modes and times, but for the new directories
+ * themselves, which are to be moved. */
+int restore_finish_directories(struct restore *restore);
 struct timespec restore_time(int64_t ns);
 /* Writes what is `staged`: in the stage, or where `direct` in its place. */
 int restore_stage_all(struct restore *restore);
 /* Nothing is cloned any more. */
 void restore_forget_like(struct restore *restore);
+void restore_forget_places(struct restore *restore);
 
 #endif

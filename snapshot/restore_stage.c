@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 /* ---- Blocks of files that are there ---- */
@@ -35,16 +36,14 @@ void restore_forget_like(struct restore *restore)
 
 static int open_like(struct restore *restore, struct str path, uint64_t size)
 {
-    struct restore like = {.fd = restore->like_fd};
+    struct place_directory like = PLACE_INIT;
     struct stat st;
     const char *name;
-    like.parent.fd = -1;
-    int parent = place_parent(&like, path, &name);
+    int parent = place_open(&like, restore->like_fd, path, &name);
     int fd = parent < 0
                  ? -1
                  : openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    place_forget(&like);
-    buf_release(&like.parent.path);
+    place_close(&like);
     if (fd >= 0 &&
         (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != size)) {
         close(fd);
@@ -338,6 +337,140 @@ static int set_attributes(int fd, const struct tree_entry *entry)
     return fchmod(fd, entry->mode) != 0 || futimens(fd, times) != 0 ? errno : 0;
 }
 
+/* ---- Where it is written ---- */
+
+const char *restore_staged_name(char out[RESTORE_NAME], size_t change)
+{
+    snprintf(out, RESTORE_NAME, "%zu", change);
+    return out;
+}
+
+const char *restore_tree_name(char out[RESTORE_NAME], size_t change)
+{
+    snprintf(out, RESTORE_NAME, "%zu" RESTORE_TREE, change);
+    return out;
+}
+
+/* What is made in a directory is given its group or its default access list. */
+struct heritage {
+    gid_t group;
+    bool list;
+};
+
+static struct heritage heritage_of(int directory)
+{
+    struct stat st;
+    bool own = fstat(directory, &st) != 0 || !(st.st_mode & S_ISGID);
+    return (struct heritage){
+        .group = own ? getegid() : st.st_gid,
+        .list = fgetxattr(directory, "system.posix_acl_default", NULL, 0) >= 0};
+}
+
+/* What is made in the stage is as if it were made in the place. */
+static bool is_alike(struct restore *r, struct str path, struct heritage stage)
+{
+    const char *name;
+    int parent = place_parent(r, path, &name);
+    if (parent < 0)
+        return false;
+    struct heritage place = heritage_of(parent);
+    return place.group == stage.group && !place.list && !stage.list;
+}
+
+void restore_choose_trees(struct restore *r)
+{
+    struct heritage stage = heritage_of(r->stage);
+    const struct restore_change *root = NULL;
+    uint32_t tree = 0;
+    for (size_t i = 0; i < r->n && i < UINT32_MAX - 1; i++) {
+        struct restore_change *change = &r->changes[i];
+        if (!root || !path_lies_in(change->path, root->path)) {
+            bool makes = restore_makes(change) && is_alike(r, change->path, stage);
+            root = makes ? change : NULL;
+            tree = root ? (uint32_t)i + 1 : 0;
+        }
+        change->tree = tree;
+    }
+}
+
+/* By its path in the stage; "12.tree/sub/file" lies in a new directory. */
+static int path_written(struct restore *r, size_t i)
+{
+    const struct restore_change *change = &r->changes[i];
+    struct buf *path = &r->written_path;
+    struct str below = change->path;
+    char name[RESTORE_NAME];
+    buf_clear(path);
+    if (change->tree) {
+        size_t n = r->changes[change->tree - 1].path.len;
+        below = (struct str){below.ptr + n, below.len - n};
+        buf_text(path, restore_tree_name(name, change->tree - 1));
+        buf_str(path, below);
+    } else if (r->direct) {
+        buf_str(path, below);
+    } else {
+        buf_text(path, restore_staged_name(name, i));
+    }
+    return path->failed ? ENOMEM : 0;
+}
+
+static int open_written(struct restore *r, const char **name)
+{
+    return place_open(&r->written, r->direct ? r->fd : r->stage,
+                      buf_view(&r->written_path), name);
+}
+
+int restore_written(struct restore *r, size_t change, const char **name)
+{
+    errno = path_written(r, change);
+    return errno ? -1 : open_written(r, name);
+}
+
+static bool is_written_in(const struct restore *r, const struct restore_change *change)
+{
+    return change->after.kind == TREE_DIRECTORY && (change->tree || r->direct);
+}
+
+int restore_make_directories(struct restore *r)
+{
+    const char *name;
+    for (size_t i = 0; i < r->n; i++)
+        if (is_written_in(r, &r->changes[i]) &&
+            (restore_written(r, i, &name) < 0 ||
+             mkdirat(r->written.fd, name, 0700) != 0))
+            return write_error(r, errno);
+    return 0;
+}
+
+static int finish_directory(struct restore *r, size_t i)
+{
+    const char *name;
+    int sys = path_written(r, i);
+    buf_text(&r->written_path, "/."); /* itself */
+    if (!sys && (r->written_path.failed || open_written(r, &name) < 0))
+        sys = r->written_path.failed ? ENOMEM : errno;
+    return sys ? sys : set_attributes(r->written.fd, &r->changes[i].after);
+}
+
+int restore_finish_directories(struct restore *r)
+{
+    int sys = 0;
+    for (size_t i = r->n; i > 0 && !sys; i--)
+        if (is_written_in(r, &r->changes[i - 1]) && r->changes[i - 1].tree != i)
+            sys = finish_directory(r, i - 1);
+    restore_forget_places(r);
+    return sys ? write_error(r, sys) : 0;
+}
+
+void restore_forget_places(struct restore *r)
+{
+    place_close(&r->parent);
+    place_close(&r->written);
+    buf_release(&r->written_path);
+}
+
+/* ---- Writing it ---- */
+
 /* Everything else than a directory that is thrown away is synced as a whole later. */
 static int write_file(struct stager *s, struct str path, int fd,
                       const struct tree_entry *entry)
@@ -352,75 +485,56 @@ static int write_file(struct stager *s, struct str path, int fd,
     return rc ? rc : sys ? write_error(&s->restore, sys) : 0;
 }
 
-/* One that an earlier restore has left is in the way. */
-static int create_file(const struct restore *r, const char *name)
+/* One that an earlier thread has left is in the way. */
+static int create_file(int directory, const char *name)
 {
-    int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
-    int fd = openat(r->stage, name, flags, 0600);
-    if (fd < 0 && errno == EEXIST && unlinkat(r->stage, name, 0) == 0)
-        fd = openat(r->stage, name, flags, 0600);
+    int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(directory, name, flags, 0600);
+    if (fd < 0 && errno == EEXIST && unlinkat(directory, name, 0) == 0)
+        fd = openat(directory, name, flags, 0600);
     return fd;
 }
 
-/* Under another name until it is whole: what is found under that of a change is a file
- * that was in its place, or all of the one that is to come there. */
-static int stage_file(struct stager *s, const char *name,
+/* Of a restore that was begun before, under another name until it is whole: what is found
+ * under that of a change is a file that was in its place, or all of the one that is to
+ * come there. Before anything is decided whatever is in the stage is thrown away. */
+static int stage_file(struct stager *s, int directory, const char *name,
                       const struct restore_change *change)
 {
     struct restore *r = &s->restore;
-    int fd = create_file(r, s->unfinished);
+    const char *first = r->again ? s->unfinished : name;
+    int fd = create_file(directory, first);
     if (fd < 0)
         return write_error(r, errno);
     int rc = write_file(s, change->path, fd, &change->after);
-    if (!rc && renameat(r->stage, s->unfinished, r->stage, name) != 0)
+    if (!rc && r->again && renameat(directory, first, directory, name) != 0)
         rc = write_error(r, errno);
     if (rc)
-        (void)unlinkat(r->stage, s->unfinished, 0);
+        (void)unlinkat(directory, first, 0);
     return rc;
 }
 
-static int make_link(struct restore *r, int parent, const char *name,
+static int make_link(struct restore *r, int directory, const char *name,
                      const struct tree_entry *entry)
 {
     char target[TREE_TARGET_BYTES + 1];
     snprintf(target, sizeof target, "%.*s", (int)entry->target.len, entry->target.ptr);
-    return symlinkat(target, parent, name) == 0 ? 0 : write_error(r, errno);
-}
-
-/* In an empty directory that is thrown away if anything fails. */
-static int place_change(struct stager *s, const struct restore_change *change)
-{
-    struct restore *r = &s->restore;
-    const char *name;
-    int parent = place_parent(r, change->path, &name);
-    if (parent < 0)
-        return place_error(r, errno, change->path, "opening the directory of");
-    if (change->after.kind == TREE_LINK)
-        return make_link(r, parent, name, &change->after);
-    int fd =
-        openat(parent, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    return fd < 0 ? write_error(r, errno)
-                  : write_file(s, change->path, fd, &change->after);
-}
-
-const char *restore_staged_name(char out[24], size_t change)
-{
-    snprintf(out, 24, "%zu", change);
-    return out;
+    return symlinkat(target, directory, name) == 0 ? 0 : write_error(r, errno);
 }
 
 static int stage_change(struct stager *s, size_t i)
 {
-    const struct restore_change *change = &s->restore.changes[i];
-    char name[24];
-    if (is_stopped(&s->restore))
-        return tell_stopped(&s->restore);
-    if (s->restore.direct)
-        return place_change(s, change);
-    restore_staged_name(name, i);
+    struct restore *r = &s->restore;
+    const struct restore_change *change = &r->changes[i];
+    const char *name;
+    if (is_stopped(r))
+        return tell_stopped(r);
+    int directory = restore_written(r, i, &name);
+    if (directory < 0)
+        return place_error(r, errno, change->path, "opening the directory of");
     return change->after.kind == TREE_LINK
-               ? make_link(&s->restore, s->restore.stage, name, &change->after)
-               : stage_file(s, name, change);
+               ? make_link(r, directory, name, &change->after)
+               : stage_file(s, directory, name, change);
 }
 
 /* ---- All of them ---- */
@@ -433,7 +547,43 @@ static struct large *large_with_chunks(const struct staging *all)
     return large;
 }
 
-static bool take_change(struct stager *s)
+static struct str above_of(struct str path)
+{
+    while (path.len && path.ptr[path.len - 1] != '/')
+        path.len--;
+    return path;
+}
+
+/* Those of one directory that follow each other, so many or so many bytes of them: two
+ * threads that make names in one directory wait for each other. */
+static size_t batch_end(const struct restore *r, size_t from)
+{
+    enum { FILES = 64, BYTES = 1 << 20 };
+    struct str above = above_of(r->changes[from].path);
+    uint64_t bytes = r->changes[from].after.size;
+    size_t end = from + 1;
+    while (end < r->n && end - from < FILES && r->changes[end].staged &&
+           str_equal(above_of(r->changes[end].path), above) &&
+           bytes + r->changes[end].after.size <= BYTES)
+        bytes += r->changes[end++].after.size;
+    return end;
+}
+
+/* What is little is read in one transaction. */
+static int stage_batch(struct stager *s, size_t from, size_t end)
+{
+    struct cairn_store *store = s->restore.store;
+    bool several = end - from > 1;
+    int rc = several ? store_begin_read(store, s->restore.error) : 0;
+    bool reading = several && !rc;
+    for (size_t i = from; i < end && !rc; i++)
+        rc = stage_change(s, i);
+    if (reading)
+        store_end_read(store);
+    return rc;
+}
+
+static bool take_changes(struct stager *s)
 {
     struct staging *all = s->staging;
     const struct restore *r = &s->restore;
@@ -441,10 +591,11 @@ static bool take_change(struct stager *s)
         all->next++;
     if (all->next >= r->n)
         return false;
-    size_t i = all->next++;
+    size_t from = all->next, end = batch_end(r, from);
+    all->next = end;
     all->busy++;
     pthread_mutex_unlock(&all->lock);
-    int rc = stage_change(s, i);
+    int rc = stage_batch(s, from, end);
     pthread_mutex_lock(&all->lock);
     if (rc && !all->rc) {
         all->rc = rc;
@@ -464,7 +615,7 @@ static void stage_all(struct stager *s)
         struct large *large = large_with_chunks(all);
         if (large)
             take_chunk(s, large);
-        else if (!take_change(s)) {
+        else if (!take_changes(s)) {
             more = all->busy > 0;
             if (more)
                 pthread_cond_wait(&all->turned, &all->lock);
@@ -480,17 +631,15 @@ static void open_stager(struct stager *s, struct staging *all, const struct rest
     s->restore.error = &s->error;
     s->restore.like_fd = -1;
     s->restore.counts = (struct restore_counts){0};
-    s->restore.parent.path = BUF_INIT;
-    s->restore.parent.fd = -1;
-    s->restore.parent.sys = 0;
+    s->restore.parent = s->restore.written = PLACE_INIT;
+    s->restore.written_path = BUF_INIT;
     snprintf(s->unfinished, sizeof s->unfinished, "new%.0u", number);
 }
 
 static void close_stager(struct stager *s)
 {
-    place_forget(&s->restore);
+    restore_forget_places(&s->restore);
     restore_forget_like(&s->restore);
-    buf_release(&s->restore.parent.path);
     buf_release(&s->content);
 }
 

@@ -107,91 +107,11 @@ int unpack_check(struct unpack *u)
                : 0;
 }
 
-/* ---- Deleting a tree ---- */
-
-struct opened {
-    DIR *dir;
-    char name[TREE_NAME_BYTES + 1]; /* in the one above */
-};
-struct deleting {
-    struct unpack *unpack;
-    struct opened *at;
-    size_t n, room;
-};
-
-/* Also one that may not be read. */
-static int open_to_delete(int above, const char *name)
-{
-    char path[64];
-    int fd = openat(above, name, DIRECTORY);
-    if (fd < 0 && errno == EACCES) {
-        int found = openat(above, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        snprintf(path, sizeof path, "/proc/self/fd/%d", found);
-        if (found >= 0 && chmod(path, 0700) == 0)
-            fd = openat(above, name, DIRECTORY);
-        if (found >= 0)
-            close(found);
-    }
-    if (fd >= 0)
-        (void)fchmod(fd, 0700);
-    return fd;
-}
-
-static int enter(struct deleting *d, int above, const char *name)
-{
-    struct opened *at = array_room(d->at, d->n, &d->room, sizeof *at);
-    if (!at)
-        return error_nomem(d->unpack->error);
-    d->at = at;
-    int fd = open_to_delete(above, name);
-    at[d->n].dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!at[d->n].dir) {
-        int sys = errno;
-        if (fd >= 0)
-            close(fd);
-        return error_sys(d->unpack->error, sys, "deleting %s in %s", name,
-                         d->unpack->above.data);
-    }
-    snprintf(at[d->n++].name, sizeof at->name, "%s", name);
-    return 0;
-}
-
-/* The next entry of the deepest directory, or that one itself. */
-static int delete_next(struct deleting *d)
-{
-    struct opened *at = &d->at[d->n - 1];
-    const struct dirent *found = readdir(at->dir);
-    if (!found) {
-        closedir(at->dir);
-        d->n--;
-        int above = d->n ? dirfd(d->at[d->n - 1].dir) : d->unpack->fd;
-        return unlinkat(above, at->name, AT_REMOVEDIR) == 0
-                   ? 0
-                   : error_sys(d->unpack->error, errno, "deleting %s in %s", at->name,
-                               d->unpack->above.data);
-    }
-    if (is_dot(found->d_name) || unlinkat(dirfd(at->dir), found->d_name, 0) == 0 ||
-        errno == ENOENT)
-        return 0;
-    if (errno != EISDIR && errno != EPERM)
-        return error_sys(d->unpack->error, errno, "deleting %s in %s", found->d_name,
-                         d->unpack->above.data);
-    return enter(d, dirfd(at->dir), found->d_name);
-}
-
 int unpack_clear(struct unpack *u)
 {
-    struct deleting d = {.unpack = u};
-    struct stat st;
-    if (fstatat(u->fd, u->work, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? 0 : error_sys(u->error, errno, "%s", u->work);
-    int rc = enter(&d, u->fd, u->work);
-    while (!rc && d.n)
-        rc = delete_next(&d);
-    while (d.n)
-        closedir(d.at[--d.n].dir);
-    free(d.at);
-    return rc;
+    int sys = place_delete(u->fd, u->work);
+    return sys ? error_sys(u->error, sys, "deleting %s in %s", u->work, u->above.data)
+               : 0;
 }
 
 /* ---- Writing it ---- */
