@@ -75,15 +75,16 @@ _cairn_options()
     plan) printf '%s\n' --rerun --only --keep-going --stop --param --fresh --run --from --on-change --check-outputs --no-reuse --all --verbose \
         --secrets-fd ;;
     explain) printf '%s\n' --param --run --on-change --check-outputs --no-reuse --secrets-fd ;;
-    status) printf '%s\n' --run --tasks --state --sort --all --limit --offset --timing --waiting --can-resume ;;
+    status) printf '%s\n' --run --tasks --state --sort --all --limit --offset --timing --waiting --can-resume --line ;;
     watch) printf '%s\n' --run --interval ;;
     runs) printf '%s\n' --workflow --state --limit --offset --sort ;;
     log) printf '%s\n' --run --attempt --stdout --stderr --bytes --follow --timestamps --all --failed ;;
     values) printf '%s\n' --run ;;
+    diff) printf '%s\n' --stat ;;
     whence) printf '%s\n' --all ;;
     'artifact list') printf '%s\n' --run --task ;;
     'artifact get') printf '%s\n' --task --output --force ;;
-    events) printf '%s\n' --run --follow ;;
+    events) printf '%s\n' --run --follow --task --type --since ;;
     shell) printf '%s\n' --run --attempt --print --secrets-fd ;;
     graph) printf '%s\n' --format --fold --states --param --run ;;
     validate) printf '%s\n' --param --undo ;;
@@ -95,7 +96,7 @@ _cairn_options()
     complete) printf '%s\n' --run --token --output ;;
     fail) printf '%s\n' --run --token --message ;;
     add) printf '%s\n' --run --by --withdraw --secrets-fd ;;
-    'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort --contextd ;;
+    'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort --contextd --any-tag --from-seq --to-seq ;;
     doctor) printf '%s\n' --repair ;;
     clean) printf '%s\n' --stale --dry-run --yes --param --run --from --fresh ;;
     gc) printf '%s\n' --keep-runs --older-than --any-params --keep-outputs --forget-lost --dry-run ;;
@@ -245,7 +246,7 @@ _cairn_values()
 _cairn_operands()
 {
     case $1 in
-    '') printf '%s\n' run resume rerun plan explain status watch runs log values artifact whence shell events graph init \
+    '') printf '%s\n' run resume rerun plan explain status watch runs log values artifact diff whence shell events graph init \
         validate cancel resolve undo next claim renew complete fail add doctor clean gc stats search checkpoint session hypothesis \
         evidence belief gap note branch exec command check report mcp web help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
@@ -260,7 +261,7 @@ _cairn_operands()
     command) printf '%s\n' list show remove ;;
     check) printf '%s\n' add list show run update remove ;;
     branch) printf '%s\n' start list switch merge abandon ;;
-    help) printf '%s\n' run resume rerun plan explain status watch runs log values artifact whence shell events graph init \
+    help) printf '%s\n' run resume rerun plan explain status watch runs log values artifact diff whence shell events graph init \
         validate cancel resolve undo next claim renew complete fail add doctor clean gc stats search checkpoint session hypothesis \
         evidence belief gap note branch exec command check report mcp web ;;
     resume)
@@ -268,7 +269,7 @@ _cairn_operands()
         _cairn_choices
         ;;
     rerun) _cairn_choices ;;
-    status | watch | cancel | events | next | add | artifact\ * | 'checkpoint head') _cairn_runs ;;
+    status | watch | cancel | diff | events | next | add | artifact\ * | 'checkpoint head') _cairn_runs ;;
     shell | resolve | undo | claim | renew | complete | fail)
         _cairn_runs
         _cairn_tasks

@@ -151,7 +151,8 @@ static const struct topic {
     {"Run a workflow", "init,run,resume,plan,rerun,undo,",
      "add,cancel,validate,resolve,clean,"},
     {"See what happens, and why", "status,log,explain,",
-     "watch,web,runs,events,values,artifact list,artifact get,whence,graph,shell,stats,"
+     "watch,web,runs,events,values,diff,artifact list,artifact "
+     "get,whence,graph,shell,stats,"
      "search,"},
     {"Steps that people or agents do", "next,complete,", "claim,renew,fail,"},
     {"Checkpoints, and the store", "checkpoint create,checkpoint restore,", ""},

@@ -358,6 +358,7 @@ static const struct option option_table[OPT_NONE] = {
         "patch", "print the differences of the files as a patch, and nothing else"),
     [OPT_STAT] =
         FLAG("stat", "print lines added and removed of each file, and nothing else"),
+    [OPT_RUN_STAT] = FLAG("stat", "print the counts, and nothing else"),
     [OPT_UNIFIED] = {"unified", 'U', OPTION_NUMBER, "N",
                      "lines around each change in a patch (default 3)", 0, 1000000, 0},
     [OPT_BOARD_ONLY] =

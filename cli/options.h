@@ -144,6 +144,7 @@ enum option_id {
     OPT_MERGE,
     OPT_PATCH,
     OPT_STAT,
+    OPT_RUN_STAT,
     OPT_UNIFIED,
     OPT_BOARD_ONLY,
     OPT_HTML,

@@ -11,6 +11,7 @@
 #include "cairn/plan.h"
 #include "cairn/runs.h"
 #include "checkpoint/find.h"
+#include "graph/fingerprint.h"
 #include "graph/match.h"
 #include "graph/members.h"
 #include "graph/skip_cause.h"
@@ -879,5 +880,54 @@ int cairn_checkpoint_values(struct cairn_store *store, const char *id,
     l.states = &past.at.states;
     rc = list_values(&l, NODE_NONE, error);
     past_close(&past);
+    return rc;
+}
+
+/* ---- What differs from another run ---- */
+
+struct changes_of {
+    int (*each)(void *, const char *, const char *, const char *, const char *);
+    void *context;
+    const char *task;
+    bool stopped;
+};
+
+static int report_change(void *context, const char *field, const char *old,
+                         const char *now)
+{
+    struct changes_of *c = context;
+    c->stopped = c->each(c->context, c->task, field, old, now) != 0;
+    return c->stopped;
+}
+
+static int compare_graphs(const struct graph *from, const struct graph *to,
+                          struct changes_of *c, struct cairn_error *error)
+{
+    int rc = 0;
+    for (uint32_t task = 0; task < to->n_tasks && rc >= 0 && !c->stopped; task++) {
+        uint32_t before = graph_find(from, str_of(to->id[task]));
+        c->task = to->id[task];
+        if (before < from->n_tasks)
+            rc = task_changes(from, before, to, task, report_change, c, error);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+int cairn_run_changes(struct cairn_store *store, uint64_t from, uint64_t to,
+                      int (*each)(void *, const char *task, const char *field,
+                                  const char *old, const char *now),
+                      void *context, struct cairn_error *error)
+{
+    struct changes_of changes = {.each = each, .context = context};
+    struct stored_run a, b;
+    int rc = stored_run_open(&a, store, from, true, error);
+    if (rc)
+        return rc;
+    rc = stored_run_open(&b, store, to, true, error);
+    if (!rc) {
+        rc = compare_graphs(&a.graph, &b.graph, &changes, error);
+        stored_run_release(&b);
+    }
+    stored_run_release(&a);
     return rc;
 }

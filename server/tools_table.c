@@ -770,6 +770,17 @@ static const struct tool tools[] = {
          TEXT("task", "Only those of this task, or of the members of this group"),
          FLAG("force", "Files that are there are replaced"), DIRECTORY),
      .shape = "run:i directory:s artifacts:a"},
+    {.name = "run_diff",
+     .title = "What differs between two runs",
+     .about =
+         "Compares two runs: tasks that only one has, and of the others state, exit "
+         "code, attempts, values, outputs and definition where they differ.",
+     .set = TOOLSET_RUN,
+     .hints = HINT_READ_ONLY,
+     CALLS("diff -- {from*} {to*}"),
+     PROPERTIES(WHOLE("from", 1, NUMBER_MAX, "The earlier run"),
+                WHOLE("to", 1, NUMBER_MAX, "The later run"), DIRECTORY),
+     .shape = "from:o to:o params:a tasks:a changed:i added:i removed:i same:i"},
     {.name = "file_origin",
      .title = "Which task made a file",
      .about = "Names the run, task and attempt that made a file as a declared output, "

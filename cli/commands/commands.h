@@ -20,6 +20,7 @@ int command_runs(struct settings *settings);
 int command_log(struct settings *settings);
 int command_shell(struct settings *settings);
 int command_values(struct settings *settings);
+int command_diff(struct settings *settings);
 int command_whence(struct settings *settings);
 int command_artifact_list(struct settings *settings);
 int command_artifact_get(struct settings *settings);

@@ -815,6 +815,20 @@ static const struct command command_table[] = {
      OPERANDS_MAX,
      {OPT_ONLY_TASK, OPT_ARTIFACT_DIR, OPT_REPLACE, OPT_NONE},
      command_artifact_get},
+    {"diff",
+     "[[FROM] TO]",
+     "compare two runs",
+     "Lists the tasks that only run TO (+) or only run FROM (-) has, and those (~) of "
+     "which something differs: state, exit code, attempts, values, outputs, the "
+     "definition, and the time where that differs by a second and by half. The last "
+     "line sums it up. Without FROM: the run of the same workflow before TO; without "
+     "TO: the newest run.",
+     "  cairn diff\n  cairn diff 3 5 --json",
+     "0 2 5 10 75",
+     0,
+     2,
+     {OPT_RUN_STAT, OPT_NONE},
+     command_diff},
     {"whence",
      "FILE",
      "show which task made a file, and from what",

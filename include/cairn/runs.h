@@ -110,6 +110,14 @@ CAIRN_API int cairn_run_tasks(struct cairn_store *store, uint64_t run,
                               int (*each)(void *, const struct cairn_task_info *),
                               void *context, struct cairn_error *error);
 
+/* How the recorded definitions of two runs differ, in the tasks that both have: the field
+ * ("command", "env LC_ALL", "needs", ...) with the old and the new value, NULL: there was,
+ * or is, none. Texts are valid in the call alone; a non-zero return of `each` ends it. */
+CAIRN_API int cairn_run_changes(struct cairn_store *store, uint64_t from, uint64_t to,
+                                int (*each)(void *, const char *task, const char *field,
+                                            const char *old, const char *now),
+                                void *context, struct cairn_error *error);
+
 struct cairn_value_info {
     const char *task;
     uint32_t node;

@@ -83,7 +83,6 @@ while IFS='|' read -r words meant; do
     says "did you mean \`cairn $meant\`?" "$words: $meant is meant"
 done <<'END'
 hyp add x|hypothesis
-diff|checkpoint diff
 restore 3|checkpoint restore
 bisect|checkpoint bisect
 prune|checkpoint prune

@@ -109,6 +109,7 @@ START_TEST(test_read_only_tools_read)
         "next",
         "values",
         "artifact list",
+        "diff",
         "whence",
         "validate",
         "graph",
