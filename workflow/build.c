@@ -10,6 +10,7 @@
 #include "graph/task_fields.h"
 #include "graph/text_expand.h"
 #include "workflow/glob.h"
+#include "workflow/parse_int.h"
 #include "workflow/scalar.h"
 
 #include <stdlib.h>
@@ -27,6 +28,11 @@ int cairn_workflow_new(struct cairn_workflow **out, const char *name,
     w->definition.name = arena_str(&w->definition.arena, str_of(name));
     w->definition.file = w->definition.root = STR("");
     if (w->definition.arena.failed) {
+        cairn_workflow_free(w);
+        return error_nomem(error);
+    }
+    w->set = keys_set_make(name);
+    if (!w->set) {
         cairn_workflow_free(w);
         return error_nomem(error);
     }
@@ -182,6 +188,11 @@ static void copy_retries(struct definition *d, struct task_def *def,
         retry->on_exit[retry->n_on_exit] = exits[retry->n_on_exit];
 }
 
+static bool is_call(const struct cairn_task *task)
+{
+    return task->call || task->callback;
+}
+
 static void copy_command(struct definition *d, struct task_def *def,
                          const struct cairn_task *task)
 {
@@ -194,7 +205,7 @@ static void copy_command(struct definition *d, struct task_def *def,
     } else if (task->argv) {
         def->kind = TASK_EXEC;
         def->argv = copy_texts(&d->arena, task->argv, &def->n_argv);
-    } else {
+    } else if (is_call(task)) {
         def->kind = TASK_CALL;
         def->call = task->call;
         def->context = task->context;
@@ -427,7 +438,7 @@ static int check_service(const struct cairn_task *task, struct cairn_error *erro
               : task->fallback                  ? "fallback"
               : task->slots > 1                 ? "slots"
               : task->memory_mib                ? "memory_mib"
-              : task->call                      ? "call"
+              : is_call(task)                   ? "call"
                                                 : NULL;
     if (!key &&
         ((task->ready && !task->ready[0]) || (task->fallback && !task->fallback[0])))
@@ -440,7 +451,7 @@ static int check_service(const struct cairn_task *task, struct cairn_error *erro
 static int check_kind(const struct cairn_task *task, struct cairn_error *error)
 {
     const char *key = NULL;
-    if (task->call)
+    if (is_call(task))
         key = task->env && task->env[0] ? "env"
               : task->cwd               ? "cwd"
               : task->stderr_apart      ? "stderr_apart"
@@ -449,11 +460,8 @@ static int check_kind(const struct cairn_task *task, struct cairn_error *error)
               : task->fallback          ? "fallback"
                                         : NULL;
     else
-        key = task->parallel   ? "parallel"
-              : task->callback ? "callback"
-              : task->with     ? "with"
-                               : NULL;
-    return refuse_field(task, task->call, "callback", key, error);
+        key = task->parallel ? "parallel" : task->with ? "with" : NULL;
+    return refuse_field(task, is_call(task), "callback", key, error);
 }
 
 static int check_kept(const struct cairn_task *task, struct cairn_error *error)
@@ -510,7 +518,7 @@ static int check_rounds(const struct cairn_task *task, struct cairn_error *error
 static int check_task(const struct definition *d, const struct cairn_task *task,
                       struct cairn_error *error)
 {
-    int commands = !!task->argv + !!task->run + !!task->call;
+    int commands = !!task->argv + !!task->run + is_call(task) + !!task->external;
     if (!task->id || !task_id_is_good(str_of(task->id)))
         return error_set(error, CAIRN_EWORKFLOW,
                          "task id `%s` is not 1 to %d of A-Z a-z 0-9 _ . -, with / "
@@ -522,7 +530,8 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
                          task->id);
     if (commands != 1 || (task->argv && !task->argv[0]))
         return error_set(error, CAIRN_EWORKFLOW,
-                         "task `%s` needs exactly one of argv, run and call", task->id);
+                         "task `%s` needs exactly one of argv, run, call and external",
+                         task->id);
     if (map_get(&d->by_id, str_of(task->id)) != MAP_NONE)
         return error_set(error, CAIRN_EWORKFLOW, "there are two tasks `%s`", task->id);
     if (task->timeout_ms < 0 || task->grace_ms < 0 || task->ready_within_ms < 0 ||
@@ -540,6 +549,9 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
                          "shrink, nor their cap be below the first one; `retry_on` "
                          "takes CAIRN_RETRY_... only",
                          task->id);
+    if ((unsigned)task->when > CAIRN_WHEN_ALWAYS)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: `when` takes CAIRN_WHEN_... only", task->id);
     if (task->stale > ON_STALE_KEEP)
         return error_set(error, CAIRN_EWORKFLOW,
                          "task `%s`: `stale` takes CAIRN_ON_STALE_... only", task->id);
@@ -572,17 +584,143 @@ static struct task_def *next_def(struct definition *d)
     return &d->defs[d->n_defs];
 }
 
+/* ---- Keys ---- */
+
+static const struct program_field fields[] = {
+#define FIELD(key, member)                                       \
+    {                                                            \
+        NAME(key), #member, offsetof(struct cairn_task, member), \
+            sizeof(__typeof__(((struct cairn_task *)0)->member)) \
+    }
+    FIELD("exec", argv),
+    FIELD("run", run),
+    FIELD("call", call),
+    FIELD("call", context),
+    FIELD("call", version),
+    FIELD("needs", needs),
+    FIELD("outputs", outputs),
+    FIELD("env", env),
+    FIELD("cwd", cwd),
+    FIELD("timeout", timeout_ms),
+    FIELD("timeout", grace_ms),
+    FIELD("retries", retries),
+    FIELD("restart", retries),
+    FIELD("priority", priority),
+    FIELD("call", parallel),
+    FIELD("stderr", stderr_apart),
+    FIELD("depfile", depfile),
+    FIELD("description", description),
+    FIELD("needs", after),
+    FIELD("needs", soft),
+    FIELD("may_fail", may_fail),
+    FIELD("skip_exit", skip_exit),
+    FIELD("reuse", reuse),
+    FIELD("cutoff", cutoff),
+    FIELD("ready", ready),
+    FIELD("service", ready),
+    FIELD("ready", ready_within_ms),
+    FIELD("ready", ready_every_ms),
+    FIELD("repeat", until),
+    FIELD("repeat", rounds),
+    FIELD("repeat", round_delay_ms),
+    FIELD("slots", slots),
+    FIELD("port", port),
+    FIELD("foreach", foreach),
+    FIELD("nice", nice),
+    FIELD("pool", pools),
+    FIELD("retries", retry_delay_ms),
+    FIELD("retries", retry_factor_permille),
+    FIELD("retries", retry_cap_ms),
+    FIELD("retries", retry_jitter),
+    FIELD("retries", retry_on),
+    FIELD("retries", retry_exits),
+    FIELD("fallback", fallback),
+    FIELD("port", ports),
+    FIELD("artifacts", artifacts),
+    FIELD("artifacts", artifacts_ms),
+    FIELD("artifacts", artifacts_wanted),
+    FIELD("artifacts", artifacts_when),
+    FIELD("reuse", reuse_ms),
+    FIELD("memory", memory_mib),
+    FIELD("args", args),
+    FIELD("stale", stale),
+    FIELD("call", callback),
+    FIELD("with", with),
+    FIELD("external", external),
+    FIELD("if", condition),
+    FIELD("when", when),
+    FIELD("once", once),
+    FIELD("inputs", inputs),
+    FIELD("secrets", secrets),
+    FIELD("check", check),
+    FIELD("undo", undo),
+#undef FIELD
+};
+
+const struct program_field *program_field(size_t i)
+{
+    return i < sizeof fields / sizeof fields[0] ? &fields[i] : NULL;
+}
+
+static bool says(const struct cairn_task *task, const struct program_field *field)
+{
+    const char *bytes = (const char *)task + field->at;
+    uint16_t i = 0;
+    while (i < field->size && !bytes[i])
+        i++;
+    return i < field->size;
+}
+
+static void note_fields(struct keys_of_task *keys, const struct cairn_task *task)
+{
+    const struct program_field *field;
+    for (size_t i = 0; (field = program_field(i)); i++) {
+        size_t k = 0;
+        bool restart = str_equal(field->key, STR("restart"));
+        if (!says(task, field) || (field->at == offsetof(struct cairn_task, retries) &&
+                                   restart == !task->ready))
+            continue;
+        while (!str_equal(task_key(k), field->key))
+            k++;
+        keys->by_fields |= 1ULL << k;
+    }
+}
+
+/* The fields that are read as keys are. */
+static int say_keys(struct cairn_workflow *w, uint32_t index,
+                    const struct cairn_task *task, struct cairn_error *error)
+{
+    static const char *const whens[] = {"success", "failed", "always"};
+    const struct {
+        const char *key, *text;
+        const char *const *list;
+    } keys[] = {{"external", task->external, NULL},
+                {"if", task->condition, NULL},
+                {"when", task->when ? whens[task->when] : NULL, NULL},
+                {"check", task->check, NULL},
+                {"undo", task->undo, NULL},
+                {"inputs", NULL, task->inputs},
+                {"secrets", NULL, task->secrets}};
+    int rc = task->once ? keys_set_task(w, index, "once", "true", error) : 0;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0] && !rc; i++)
+        if (keys[i].text)
+            rc = keys_set_text(w, index, keys[i].key, keys[i].text, error);
+        else if (keys[i].list)
+            rc = keys_set_texts(w, index, keys[i].key, keys[i].list, error);
+    return rc;
+}
+
 int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
                        struct cairn_error *error)
 {
     SIZE_CHECK_IF("cairn_task", task, error);
     struct definition *d = &w->definition;
-    if (w->compiled || w->name)
+    if (w->compiled || w->name || w->broken)
         return error_set(error, CAIRN_EUSAGE,
                          "tasks cannot be added to a loaded or compiled workflow");
     int rc = check_task(d, task, error);
     struct task_def *def = rc ? NULL : next_def(d);
-    if (!def)
+    if (!def || keys_set_room(w->set, d->n_defs))
         return rc ? rc : error_nomem(error);
     *def = (struct task_def){.timeout_ms = task->timeout_ms,
                              .grace_ms =
@@ -612,7 +750,7 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     if (task->depfile)
         def->depfile = arena_str(&d->arena, str_of(task->depfile));
     copy_retries(d, def, task);
-    rc = copy_env(&d->arena, def, task->call ? task->with : task->env, error);
+    rc = copy_env(&d->arena, def, is_call(task) ? task->with : task->env, error);
     if (!rc && ((def->port && def->n_ports) ||
                 !service_ports_are_good(def->ports, def->n_ports)))
         rc =
@@ -630,10 +768,14 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
         rc = task_def_finish(d, def, error);
     if (!rc && (d->arena.failed || map_add(&d->by_id, def->id, d->n_defs, NULL) < 0))
         rc = error_nomem(error);
-    if (!rc)
-        d->n_defs++;
     for (uint32_t k = 0; rc && k < def->n_foreach; k++)
         map_release(&def->foreach[k].by_value);
+    if (rc)
+        return rc;
+    d->n_defs++;
+    note_fields(&w->set->tasks[d->n_defs - 1], task);
+    rc = say_keys(w, d->n_defs - 1, task, error);
+    w->broken = rc != 0;
     return rc;
 }
 

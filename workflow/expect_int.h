@@ -122,6 +122,7 @@ struct parser {
     const struct node *concurrency;       /* of `concurrency: params`, else NULL */
     const struct node *exclude, *include; /* of the task that is read, or NULL */
     struct task_nodes *nodes;             /* [n_defs] */
+    uint64_t by_fields; /* of the task that is read: keys_of_task; 0 of one in a file */
     const struct node *added; /* the first key of those that were added to a run, among
                                  the tasks of the file; NULL: none were */
     uint32_t checked_after,

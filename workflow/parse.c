@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What holds for a run as a whole: jobs, pools, limits, what happens after failures and
  * crashes, and the defaults of tasks. */
+#include "workflow/keys_set.h"
 #include "workflow/parse_int.h"
 
 #include "base/limits.h"
@@ -91,7 +92,8 @@ static int read_pools(struct parser *p, const struct node *map)
         return out_of_memory(p);
     if (out->n_pools) {
         memcpy(pools, out->pools, out->n_pools * sizeof *pools);
-        memcpy(used, p->pool_used, out->n_pools * sizeof *used);
+        if (p->pool_used)
+            memcpy(used, p->pool_used, out->n_pools * sizeof *used);
     }
     out->pools = pools;
     p->pool_used = used;
@@ -106,9 +108,8 @@ static int read_pools(struct parser *p, const struct node *map)
 
 static void warn_of_unused_pools(struct parser *p, const struct node *map)
 {
-    uint32_t i = 0;
     for (const struct node *key = map->first; key; key = key->next->next)
-        if (!p->pool_used[i++])
+        if (!p->pool_used[definition_pool(p->out, key->text)])
             parse_warn(p, key->at, "no task uses the pool `%.*s`", SHOWN(key->text));
 }
 
@@ -606,16 +607,29 @@ static int read_top(struct parser *p, const struct node *root)
     return rc ? rc : read_keys(p, found);
 }
 
+/* Of a workflow that a program builds. */
+static int read_set(struct parser *p)
+{
+    struct str names[TOP_KEYS];
+    const struct node *found[TOP_KEYS] = {NULL};
+    struct where where = {"at the top level", {NULL, 0}};
+    for (size_t i = 0; i < TOP_KEYS; i++)
+        names[i] = top_keys[i].name;
+    int rc = expect_keys(p, p->options->set->top, where, names, found, TOP_KEYS);
+    return rc ? rc : read_keys(p, found);
+}
+
 /* ---- The whole ---- */
 
 static int begin_parsing(struct parser *p, struct workflow_file *own, struct str text)
 {
-    *own = (struct workflow_file){
-        .source = {.name = p->options->name, .text = str_without_mark(text)},
-        .scope = STR(""),
-        .root = p->options->root,
-        .cwd_root = STR(""),
-        .real = p->options->file};
+    const struct keys_set *set = p->options->set;
+    struct source source = {.name = p->options->name, .text = str_without_mark(text)};
+    *own = (struct workflow_file){.source = set ? set->own : source,
+                                  .scope = STR(""),
+                                  .root = p->options->root,
+                                  .cwd_root = STR(""),
+                                  .real = p->options->file};
     p->files =
         arena_take(&p->scratch, 1 + LIMIT_INCLUDED, sizeof(struct workflow_file *));
     if (!p->files)
@@ -626,6 +640,10 @@ static int begin_parsing(struct parser *p, struct workflow_file *own, struct str
         return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, (struct position){0, 0},
                            "the file is larger than %d bytes", LIMIT_FILE_BYTES);
     p->out->description = STR("");
+    if (set) {
+        p->pool_used = arena_take(&p->scratch, p->out->n_pools, sizeof *p->pool_used);
+        return p->pool_used ? 0 : out_of_memory(p);
+    }
     p->out->file = arena_str(&p->out->arena, str_of(p->options->file));
     p->out->root = arena_str(&p->out->arena, str_of(p->options->root));
     return p->out->arena.failed ? out_of_memory(p) : 0;
@@ -640,6 +658,8 @@ static int read_file(struct parser *p, struct workflow_file *file)
     file->check = (struct thresholds){CHECK_MIN, CHECK_WARN};
     file->cwd = file->cwd_root;
     parse_enter(p, file);
+    if (p->options->set && !file->parent)
+        return read_set(p);
     int rc = yaml_read(&p->diagnostic, &p->scratch, &root);
     return rc ? rc : read_top(p, root);
 }
@@ -681,7 +701,8 @@ int definition_parse(struct str text, const struct parse_options *options,
     struct workflow_file own;
     struct parser p = {.options = options, .places_of = places_of, .out = out};
     p.diagnostic = (struct diagnostic){&p.source, error, &p.place};
-    definition_init(out);
+    if (!options->set)
+        definition_init(out);
     int rc = begin_parsing(&p, &own, text) ?: read_files(&p);
     if (!rc && !parse_is_good(&p))
         rc = CAIRN_EWORKFLOW;
@@ -696,7 +717,7 @@ int definition_parse(struct str text, const struct parse_options *options,
     buf_release(&p.pending);
     buf_release(&p.sheets);
     arena_release(&p.scratch);
-    if (rc)
+    if (rc && !options->set)
         definition_release(out);
     return rc;
 }

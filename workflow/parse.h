@@ -46,6 +46,8 @@ struct addition {
 /* Whether that task of it was withdrawn. */
 bool addition_lacks(const struct addition *addition, struct str name);
 
+struct keys_set;
+
 struct parse_options {
     const char *name; /* of the file, for messages */
     const char *file; /* absolute path or "" */
@@ -67,12 +69,16 @@ struct parse_options {
     /* So many of the first of them were checked with others that are not here: names of
      * these in their texts are passed over. */
     size_t n_checked;
+    /* Not NULL: there is no text. The definition has the tasks that a program added, and
+     * these keys are read into it, where it is. */
+    const struct keys_set *set;
     /* Not NULL: gets what is wrong in the file, as far as one mistake does not follow
      * from another. */
     struct mistakes *mistakes;
 };
 
 /* Strict (docs/workflow-file.md). `out` is initialised here and released on failure.
+ * With `set` it must be there, and on failure it is only good for being released.
  * CAIRN_EWORKFLOW with error->text:
  *
  *   build.yaml:7:5: unknown key `neds` in task `link`; did you mean `needs`?

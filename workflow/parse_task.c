@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a task does: `run`, `exec`, `external`, which is done by somebody else, or `call`,
  * a function of the program that has the workflow; and its `check` and `undo`. */
+#include "workflow/keys_set.h"
 #include "workflow/parse_int.h"
 
 #include "workflow/glob.h"
@@ -622,13 +623,13 @@ static int read_task_reuse(struct parser *p, struct task_def *def,
 static int settle_reuse(const struct parser *p, struct task_def *def,
                         const struct node *key)
 {
-    if (!key) {
+    if (!key && !def->reuse) {
         def->reuse = p->in->reuse;
         def->reuse_ms = def->n_outputs ? p->in->reuse_ms : 0;
     }
     bool may = task_def_may_reuse(def);
     if (may && def->reuse_ms && !def->n_outputs)
-        return diagnose(&p->diagnostic, key->at,
+        return diagnose(&p->diagnostic, key ? key->at : def->at,
                         "`reuse` of task `%.*s` has nothing to keep: it has no "
                         "`outputs`; `reuse: true` needs none",
                         SHOWN(def->id));
@@ -932,12 +933,20 @@ int check_template_keys(const struct parser *p, const struct node *key)
     return find_keys(p, (struct where){"template", key->text}, key->next, found);
 }
 
+/* Where the key stands, line 0 if a field of a program says it. NULL: nowhere. */
+static const struct position *key_at(const struct parser *p,
+                                     const struct node *const found[], size_t key)
+{
+    static const struct position nowhere = {0, 0};
+    return found[key] ? &found[key]->at : p->by_fields >> key & 1 ? &nowhere : NULL;
+}
+
 static int refuse_for_external(const struct parser *p, const struct task_def *def,
                                const struct node *const found[])
 {
     for (size_t i = 0; i < KEYS; i++)
-        if (found[i] && keys[i].kinds != ALL)
-            return diagnose(&p->diagnostic, found[i]->at,
+        if (key_at(p, found, i) && keys[i].kinds != ALL)
+            return diagnose(&p->diagnostic, *key_at(p, found, i),
                             "`%s` has no meaning for task `%.*s`, which is `external`: "
                             "cairn does not run it",
                             keys[i].name.ptr, SHOWN(def->id));
@@ -954,8 +963,8 @@ static int refuse_keys(const struct parser *p, const struct node *const found[],
                        const struct refused *refused, size_t n, const char *whom)
 {
     for (size_t i = 0; i < n; i++)
-        if (found[refused[i].key])
-            return diagnose(&p->diagnostic, found[refused[i].key]->at,
+        if (key_at(p, found, refused[i].key))
+            return diagnose(&p->diagnostic, *key_at(p, found, refused[i].key),
                             "`%s` has no meaning for %s: %s",
                             keys[refused[i].key].name.ptr, whom, refused[i].why);
     return 0;
@@ -1012,7 +1021,7 @@ static int refuse_for_service(const struct parser *p, struct task_def *def,
         {MEMORY, "it lives beside the tasks that need it"},
         {POOL, "it would hold its place while the tasks that need it wait for one"},
     };
-    bool service = false;
+    bool service = def->ready.len > 0; /* by fields of a program */
     int rc = found[SERVICE]
                  ? expect_bool(p, found[SERVICE]->next, "`service`", &service)
                  : 0;
@@ -1028,7 +1037,7 @@ static int refuse_for_service(const struct parser *p, struct task_def *def,
                             keys[i].name.ptr, SHOWN(def->id), instead[i - READY]);
     if (!service)
         return 0;
-    if (!found[READY])
+    if (!found[READY] && !def->ready.len)
         return diagnose(
             &p->diagnostic, found[SERVICE]->at,
             "service `%.*s` needs `ready`, a command that succeeds once the "
@@ -1065,7 +1074,7 @@ static int choose_kind(const struct parser *p, struct task_def *def,
         last = later ? key : last;
         def->kind = commands[i].kind;
     }
-    if (!last)
+    if (!last && !def->kind)
         return diagnose(&p->diagnostic, def->at,
                         "task `%.*s` has nothing to do; give it `run`, `exec`, "
                         "`external` or `call`",
@@ -1081,30 +1090,48 @@ static int choose_kind(const struct parser *p, struct task_def *def,
 
 /* ---- Tasks ---- */
 
-/* The defaults of a task, before its keys are read. */
-static void begin_task(struct parser *p, struct task_def *def,
-                       const struct node *const found[])
+/* The defaults of a task, before its keys are read, where no field of a program says
+ * anything else. CAIRN_ENOMEM. */
+static int begin_task(struct parser *p, struct task_def *def,
+                      const struct node *const found[])
 {
+    bool service = found[READY] || def->ready.len;
+    int rc = 0;
     if (def->kind != TASK_CALL) {
-        def->cwd = p->in->cwd;
+        struct key_value *own = def->env;
+        uint32_t n_own = def->n_env;
+        if (!def->cwd.len)
+            def->cwd = p->in->cwd;
         def->env = p->in->env;
         def->n_env = p->in->n_env;
+        rc = n_own ? merge_env(p, def, own, n_own) : 0;
     }
-    set_shell(def, &p->in->shell, found[RUN],
-              found[CHECK] || found[UNDO] || found[READY] || found[FALLBACK]);
-    def->members = 1;
-    def->stale = found[READY] ? ON_STALE_WARN : p->in->stale;
-    def->grace_ms = p->in->grace_ms;
-    def->retry = (struct retry_policy){.factor_permille = 1000};
-    if (def->kind != TASK_EXTERNAL && !found[READY]) {
+    set_shell(def, &p->in->shell, def->kind == TASK_RUN,
+              found[CHECK] || found[UNDO] || service || found[FALLBACK] ||
+                  def->fallback.len);
+    if (!def->n_foreach)
+        def->members = 1;
+    if (!def->stale && !service)
+        def->stale = p->in->stale;
+    if (!def->grace_ms || def->grace_ms == DEFAULT_GRACE_MS)
+        def->grace_ms = p->in->grace_ms;
+    if (!def->retry.max)
+        def->retry = (struct retry_policy){.factor_permille = 1000};
+    if (def->kind == TASK_EXTERNAL || service)
+        return rc;
+    if (!def->timeout_ms)
         def->timeout_ms = p->in->timeout_ms;
+    if (!def->retry.max)
         def->retry = p->in->retry;
+    if (!found[POOL]) {
+        if (!def->n_pools) {
+            def->pools = p->in->pools.at;
+            def->n_pools = p->in->pools.n;
+        }
+        if (!def->memory)
+            def->memory = p->in->memory;
     }
-    if (def->kind != TASK_EXTERNAL && !found[POOL] && !found[READY]) {
-        def->pools = p->in->pools.at;
-        def->n_pools = p->in->pools.n;
-        def->memory = p->in->memory;
-    }
+    return rc;
 }
 
 static int read_key(struct parser *p, struct task_def *def, const struct node *key,
@@ -1143,6 +1170,8 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
 {
     struct task_def *def = &p->out->defs[index];
     const struct node *found[KEYS] = {NULL};
+    const struct keys_set *set = p->options->set;
+    p->by_fields = set && index < set->n ? set->tasks[index].by_fields : 0;
     int rc = extend_task(p, node, &node)
              ?: find_keys(p, (struct where){"task", def->id}, node, found)
              ?: parse_go_on(p, choose_kind(p, def, found));
@@ -1152,7 +1181,8 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
     }
     if (!found[PARAMS])
         found[PARAMS] = p->in->params;
-    begin_task(p, def, found);
+    if (begin_task(p, def, found))
+        return CAIRN_ENOMEM;
     p->exclude = found[EXCLUDE] ? found[EXCLUDE]->next : NULL;
     p->include = found[INCLUDE] ? found[INCLUDE]->next : NULL;
     rc = read_keys(p, def, found, DESCRIPTION, CWD);

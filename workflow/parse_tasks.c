@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* needs: `task`, or the members `task[key=value, ...]` with ${{ }} in values. */
+#include "workflow/keys_set.h"
 #include "workflow/parse_int.h"
 
 #include "base/limits.h"
@@ -11,6 +12,7 @@
 
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 struct need_reading {
     struct parser *p;
@@ -443,6 +445,7 @@ static int read_needs(struct parser *p, uint32_t index)
         rc = count_needs(p, &lists[i], &n);
     if (rc || !n)
         return rc;
+    def->n_needs = 0; /* that of a list comes again (add_needs_of_lists) */
     def->needs = arena_take(&p->out->arena, n, sizeof *def->needs);
     if (!def->needs)
         return out_of_memory(p);
@@ -525,25 +528,47 @@ static int add_ids_of(struct parser *p, const struct node *first,
     return rc;
 }
 
+/* In all; the first ones may be there. */
+static bool room_for_tasks(struct definition *d, size_t n)
+{
+    if (!d->defs_growing)
+        d->defs = arena_take(&d->arena, n, sizeof *d->defs);
+    else if (n > d->defs_capacity) {
+        struct task_def *defs = realloc(d->defs, n * sizeof *defs);
+        if (!defs)
+            return false;
+        d->defs = defs;
+    }
+    if (d->defs_growing)
+        memset(&d->defs[d->n_defs], 0, (n - d->n_defs) * sizeof *d->defs);
+    d->defs_capacity = n > d->defs_capacity ? n : d->defs_capacity;
+    return d->defs != NULL;
+}
+
 /* Those of `tasks` of all files, then those of `finally`, then those that were added to
  * a run: each addition leaves the numbers of all tasks as they are. */
 static int add_ids(struct parser *p)
 {
     struct definition *out = p->out;
-    size_t n = 0;
+    static const struct node nothing = {.kind = NODE_MAP};
+    size_t n = out->n_defs; /* those that a program has added */
     int rc = 0;
     for (uint32_t i = 0; i < p->n_files; i++) {
         const struct node *finally = p->files[i]->finally;
-        n += p->files[i]->tasks->n + (finally ? finally->n : 0);
+        const struct node *tasks = p->files[i]->tasks;
+        n += (tasks ? tasks->n : 0) + (finally ? finally->n : 0);
     }
     if (n > LIMIT_TASKS)
-        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, p->in->tasks->at,
+        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT,
+                           p->in->tasks ? p->in->tasks->at : (struct position){0, 0},
                            "more than %d tasks", LIMIT_TASKS);
-    out->defs = arena_take(&out->arena, n, sizeof *out->defs);
     p->nodes = arena_take(&p->scratch, n, sizeof *p->nodes);
-    if (!out->defs || !p->nodes || map_reserve(&out->by_id, n))
+    if (!p->nodes || !room_for_tasks(out, n) || map_reserve(&out->by_id, n))
         return out_of_memory(p);
-    out->defs_capacity = (uint32_t)n;
+    for (uint32_t i = 0; i < out->n_defs; i++) {
+        const struct node *map = p->options->set->tasks[i].map;
+        p->nodes[i].task = map ? map : &nothing;
+    }
     for (uint32_t k = 0; k < 2 * p->n_files && !rc; k++) {
         bool finally = k >= p->n_files;
         parse_enter(p, p->files[finally ? k - p->n_files : k]);
@@ -998,6 +1023,8 @@ static int read_all_needs(struct parser *p)
 static int check_maps(struct parser *p)
 {
     const struct node *map = p->in->tasks;
+    if (!map) /* a program has added them */
+        return p->in->finally ? expect_map(p, p->in->finally, "`finally`") : 0;
     if (node_is_null(map) || (map->kind == NODE_MAP && map->n == 0))
         return diagnose(&p->diagnostic, map->at,
                         "no tasks; a task is written as `id: {run: ...}`");

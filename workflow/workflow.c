@@ -52,6 +52,7 @@ void cairn_workflow_free(struct cairn_workflow *w)
     free(w->commands);
     graph_release(&w->graph);
     definition_release(&w->definition);
+    keys_set_free(w->set);
     buf_release(&w->source);
     included_release(w->included);
     free(w->included);
@@ -501,15 +502,44 @@ int cairn_workflow_digest(const struct cairn_workflow *w, char digest[65],
     return rc;
 }
 
+/* What a loaded one has from the parser. */
+static int complete(struct cairn_workflow *w, struct cairn_error *error)
+{
+    bool changed = false;
+    int rc = 0;
+    if (w->set && w->set->any) {
+        char *here = working_directory();
+        struct parse_options options = {.name = w->definition.name.ptr,
+                                        .file = "",
+                                        .root = here,
+                                        .included = w->included,
+                                        .set = w->set};
+        rc = here ? definition_parse(STR(""), &options, &w->definition, error)
+                  : error_sys(error, errno, "cannot find the working directory");
+        free(here);
+    } else
+        rc = definition_prepare(&w->definition, 0, error);
+    if (!rc)
+        rc = registry_bind(w->registry, &w->definition, 0, &changed, error);
+    return rc;
+}
+
 int cairn_workflow_compile(struct cairn_workflow *w, struct cairn_error *error)
 {
     if (w->compiled)
         return 0;
-    /* A loaded one has been prepared by the parser. */
-    int rc = w->name ? 0 : definition_prepare(&w->definition, 0, error);
+    if (w->broken)
+        return error_set(error, CAIRN_EUSAGE,
+                         "the workflow could not be compiled before: build it anew");
+    int rc = w->name ? 0 : complete(w, error);
     if (!rc)
         rc = graph_build(&w->graph, &w->definition, error);
     w->compiled = !rc;
+    w->broken = rc && w->set && w->set->any; /* half of it was read */
+    if (!rc) {
+        keys_set_free(w->set);
+        w->set = NULL;
+    }
     return rc;
 }
 

@@ -4,6 +4,7 @@
 #define WORKFLOW_WORKFLOW_H
 
 #include "graph/graph.h"
+#include "workflow/keys_set.h"
 #include "workflow/parse.h"
 
 /* What people would call the commands of tasks with an argv: joined when first asked
@@ -36,6 +37,8 @@ struct cairn_workflow {
     bool digested;          /* the digest of the definition is known (runs/stored.c) */
     struct digest digest;
     const struct cairn_registry *registry; /* of its callbacks; NULL: none */
+    struct keys_set *set; /* of one that is built in memory, until it is compiled */
+    bool broken;          /* it could not be: it is only good for being freed */
     bool going_on; /* the call that runs it goes on behind a list (executor/engine.c) */
 };
 

@@ -147,14 +147,20 @@ CAIRN_API int cairn_registry_get(const struct cairn_registry *registry, size_t i
 /* After the workflows that use it. NULL is allowed. */
 CAIRN_API void cairn_registry_free(struct cairn_registry *registry);
 
+enum cairn_when {
+    CAIRN_WHEN_SUCCESS, /* all have completed */
+    CAIRN_WHEN_FAILED,  /* one has failed */
+    CAIRN_WHEN_ALWAYS   /* whatever they are */
+};
+
 struct cairn_task {           /* zero unused fields; everything is copied */
     size_t size;              /* of this struct, or 0 */
     const char *id;           /* [A-Za-z0-9_.-]+, at most 200 bytes; `/` between two of
                                  these: ${{ tasks.X }} in its texts then is the X with
                                  the same beginning, as in an included file */
     const char *const *argv;  /* NULL-terminated; exactly one of argv, run, */
-    const char *run;          /* text for `sh -eu -c`, and */
-    cairn_task_fn *call;      /* callback is given */
+    const char *run;          /* text for `sh -eu -c`, external and */
+    cairn_task_fn *call;      /* callback is given (or `callback` alone, its name) */
     void *context;            /* for call */
     const char *version;      /* of a callback: changing it makes the task run again */
     const char *const *needs; /* NULL-terminated ids of tasks added before */
@@ -245,6 +251,16 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     /* ... And "NAME=value", NULL-terminated, no name twice: what
      * cairn_attempt_argument gives it. ${{ }} is replaced. */
     const char *const *with;
+    /* These are read when the workflow is compiled, as the keys of the file are
+     * (docs/workflow-file.md), with the mistakes that the file would have. */
+    const char *external;       /* instead of a command: what somebody is to do */
+    const char *condition;      /* `if`: an expression; without it it is skipped */
+    enum cairn_when when;       /* after which ends of its needs it runs */
+    bool once;                  /* it must not run twice */
+    const char *const *inputs;  /* files that it reads, NULL-terminated */
+    const char *const *secrets; /* names of secrets that it gets, NULL-terminated */
+    const char *check;          /* text for `sh -eu -c`: whether what it made is good */
+    const char *undo;           /* text for `sh -eu -c`: takes back what it did */
 };
 
 enum cairn_on_stale {
@@ -279,6 +295,25 @@ CAIRN_API int cairn_workflow_share_pool(struct cairn_workflow *workflow,
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,
                                  const struct cairn_task *task,
                                  struct cairn_error *error);
+
+/* Sets a key that the workflow file has, of the top level or of a task that was added, to
+ * a value as it stands in the file (YAML or JSON): cairn_task_set(w, "a", "retries", "{max:
+ * 3, on: [timeout]}", ...). So everything that the file can say can be said, and means the
+ * same; `tasks` and `finally` add tasks. A key that a field or a call says already, or
+ * that is set already, is CAIRN_EUSAGE; CAIRN_EWORKFLOW: there is no such key, or the
+ * value is no YAML. All else is checked by cairn_workflow_compile, with the messages of
+ * the file; a workflow that it refuses can only be freed. A field that is 0 leaves its
+ * key to `defaults`. */
+CAIRN_API int cairn_workflow_set(struct cairn_workflow *workflow, const char *key,
+                                 const char *value, struct cairn_error *error);
+CAIRN_API int cairn_task_set(struct cairn_workflow *workflow, const char *task,
+                             const char *key, const char *value,
+                             struct cairn_error *error);
+/* Where the callbacks come from that tasks only name: as cairn_source.registry. Before it
+ * is compiled, which is CAIRN_ENOTFOUND if one is missing. */
+CAIRN_API int cairn_workflow_callbacks(struct cairn_workflow *workflow,
+                                       const struct cairn_registry *registry,
+                                       struct cairn_error *error);
 
 /* The name that identifies the workflow in a store. */
 CAIRN_API const char *cairn_workflow_name(const struct cairn_workflow *workflow);

@@ -14,14 +14,14 @@ untouched() { # NAME
     exits 0 cairn status --tasks --json --store embed.cairn
     ok "$1: the run is as it was" cmp -s out before
     exits 0 cairn status --store embed.cairn
-    says 'resume with: the program that started it' "$1: status names the program"
+    says 'resume with: the program that has its functions' "$1: status names the program"
     exits 2 cairn status --can-resume --store embed.cairn
     exits 0 cairn plan --store embed.cairn
     if grep -q 'file is gone' err; then
         tap_report 'not ok' "$1: no file is missed where there never was one"
     fi
     exits 0 cairn doctor --store embed.cairn
-    says 'the program that started it' "$1: doctor names it, too"
+    says 'the program that has its functions' "$1: doctor names it, too"
 }
 
 # try NAME COMMAND...: fails at b, continues after mending, then has nothing to do

@@ -226,6 +226,40 @@ static int build(const char *description)
     return code;
 }
 
+/* The same where keys are set beside. */
+static int set_keys(void)
+{
+    static const char *const inputs[] = {"i", "j", NULL};
+    const struct cairn_task tasks[] = {{.id = "a", .run = "a", .undo = "u"},
+                                       {.id = "b", .run = "b", .inputs = inputs}};
+    struct cairn_workflow *workflow = NULL;
+    int code = cairn_workflow_new(&workflow, "w", &error);
+    for (size_t i = 0; i < sizeof tasks / sizeof tasks[0] && !code; i++)
+        code = cairn_workflow_add(workflow, &tasks[i], &error);
+    if (!code)
+        code = cairn_workflow_set(workflow, "params", "{p: 1}", &error)
+                   ?: cairn_workflow_set(workflow, "tasks", "{c: {run: c}}", &error)
+                   ?: cairn_task_set(workflow, "b", "needs", "[a]", &error)
+                   ?: cairn_task_set(workflow, "b", "foreach", "{k: [1, 2]}", &error)
+                   ?: cairn_workflow_compile(workflow, &error);
+    cairn_workflow_free(workflow);
+    return code;
+}
+
+START_TEST(test_setting_keys)
+{
+    good(set_keys());
+    for (long n = 1;; n++) {
+        arm(n);
+        int code = set_keys();
+        if (!disarm())
+            break;
+        ck_assert_msg(code == CAIRN_ENOMEM || code == 0, "allocation %ld: %s", n,
+                      error.text);
+    }
+}
+END_TEST
+
 /* The description moves the places at which a block of memory is full. */
 START_TEST(test_building_a_workflow)
 {
@@ -715,6 +749,7 @@ int main(void)
     tcase_set_timeout(c, 120);
     tcase_add_test(c, test_loading_a_workflow);
     tcase_add_test(c, test_building_a_workflow);
+    tcase_add_test(c, test_setting_keys);
     tcase_add_test(c, test_params_of_a_run);
     tcase_add_test(c, test_completing_from_outside);
     tcase_add_test(c, test_claiming);

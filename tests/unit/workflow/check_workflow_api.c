@@ -154,13 +154,13 @@ START_TEST(test_commands)
 {
     static const char *const empty[] = {NULL};
     struct cairn_task task = {.id = "a"};
-    refuse(&task, CAIRN_EWORKFLOW, "exactly one of argv, run and call");
+    refuse(&task, CAIRN_EWORKFLOW, "exactly one of argv, run, call and external");
     task.argv = empty;
-    refuse(&task, CAIRN_EWORKFLOW, "exactly one of argv, run and call");
+    refuse(&task, CAIRN_EWORKFLOW, "exactly one of argv, run, call and external");
     task = (struct cairn_task){.id = "a", .argv = true_argv, .run = "true"};
-    refuse(&task, CAIRN_EWORKFLOW, "exactly one of argv, run and call");
+    refuse(&task, CAIRN_EWORKFLOW, "exactly one of argv, run, call and external");
     task = (struct cairn_task){.id = "a", .call = call, .run = "true"};
-    refuse(&task, CAIRN_EWORKFLOW, "exactly one of argv, run and call");
+    refuse(&task, CAIRN_EWORKFLOW, "exactly one of argv, run, call and external");
     task = (struct cairn_task){.id = "a", .run = "true"};
     accept(&task);
 }
