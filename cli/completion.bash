@@ -63,207 +63,81 @@ _cairn_words()
     done
 }
 
+# The help of a command or group, which is asked once for a line.
+_cairn_help()
+{
+    if [[ ${_cairn_asked-none} != "$1" ]]; then
+        # shellcheck disable=SC2086 # words of a command
+        _cairn_text=$(cairn $1 --help 2>/dev/null)
+        _cairn_asked=$1
+    fi
+}
+
+_cairn_is_group()
+{
+    _cairn_help "$1"
+    [[ -z $1 || $_cairn_text == *$'\ncommands:\n'* ]]
+}
+
+# What can stand behind a group, or first.
+_cairn_commands()
+{
+    local text
+    _cairn_help "$1"
+    text=$_cairn_text
+    [[ -n $1 ]] || text=$(cairn help all 2>/dev/null)
+    awk -v group="$1" '/^(options|EXAMPLE)/ { exit }
+        /^commands:/ { on = 1 }
+        on && /^  [a-z]/ && index($0, "  " (group == "" ? "" : group " ")) == 1 {
+            split(substr($0, group == "" ? 3 : length(group) + 4), words, " ")
+            if (!seen[words[1]]++) print words[1]
+        }' <<<"$text"
+}
+
 _cairn_options()
 {
-    local tuning=(--keep-going --stop --output --verbose --heartbeat --jobs --on-change --check-outputs --no-reuse --checkpoint --sync --output-limit
-        --keep --secrets-fd)
-    printf '%s\n' --store --key --json --quiet --help
-    case $1 in
-    run) printf '%s\n' --param --fresh "${tuning[@]}" --no-wait --no-checkpoint ;;
-    resume) printf '%s\n' --run --from "${tuning[@]}" --no-wait ;;
-    rerun) printf '%s\n' --only --run "${tuning[@]}" --no-wait ;;
-    plan) printf '%s\n' --rerun --only --keep-going --stop --param --fresh --run --from --on-change --check-outputs --no-reuse --all --verbose \
-        --secrets-fd ;;
-    explain) printf '%s\n' --param --run --on-change --check-outputs --no-reuse --secrets-fd ;;
-    status) printf '%s\n' --run --tasks --state --sort --all --limit --offset --timing --waiting --can-resume --line ;;
-    watch) printf '%s\n' --run --interval ;;
-    runs) printf '%s\n' --workflow --state --limit --offset --sort ;;
-    log) printf '%s\n' --run --attempt --stdout --stderr --bytes --follow --timestamps --all --failed ;;
-    values) printf '%s\n' --run ;;
-    diff) printf '%s\n' --stat ;;
-    whence) printf '%s\n' --all ;;
-    'artifact list') printf '%s\n' --run --task ;;
-    'artifact get') printf '%s\n' --task --output --force ;;
-    events) printf '%s\n' --run --follow --task --type --since ;;
-    shell) printf '%s\n' --run --attempt --print --secrets-fd ;;
-    graph) printf '%s\n' --format --fold --states --param --run ;;
-    validate) printf '%s\n' --param --undo ;;
-    undo) printf '%s\n' --run --secrets-fd ;;
-    cancel | resolve | 'checkpoint head') printf '%s\n' --run ;;
-    next) printf '%s\n' --run --claimed ;;
-    claim) printf '%s\n' --run --any --wait --exec --lease --holder ;;
-    renew) printf '%s\n' --run --token --lease ;;
-    complete) printf '%s\n' --run --token --output ;;
-    fail) printf '%s\n' --run --token --message ;;
-    add) printf '%s\n' --run --by --withdraw --secrets-fd ;;
-    'checkpoint list') printf '%s\n' --run --workflow --session --auto-only --limit --offset --sort --contextd --any-tag --from-seq --to-seq ;;
-    doctor) printf '%s\n' --repair ;;
-    clean) printf '%s\n' --stale --dry-run --yes --param --run --from --fresh ;;
-    gc) printf '%s\n' --keep-runs --older-than --any-params --keep-outputs --forget-lost --dry-run ;;
-    stats) printf '%s\n' --prometheus ;;
-    search) printf '%s\n' --in --tag --since --until --project --hits --rebuild --contextd ;;
-    'checkpoint show') printf '%s\n' --tasks --all ;;
-    'checkpoint verify') printf '%s\n' --head ;;
-    'checkpoint timeline') printf '%s\n' --workflow --limit ;;
-    'checkpoint delete' | 'session delete') printf '%s\n' --yes ;;
-    'checkpoint prune') printf '%s\n' --run --keep --session --keep-last --keep-days --keep-hourly \
-        --keep-tag --manual-too --dry-run ;;
-    'checkpoint create') printf '%s\n' --summary --description --context --state --tokens --threshold \
-        --tag --trigger --session --contextd ;;
-    'checkpoint resume') printf '%s\n' --level --session --contextd ;;
-    'checkpoint at') printf '%s\n' --seq --tag --section --session ;;
-    'checkpoint diff') printf '%s\n' --patch --stat --unified --worktree --paths --color --session ;;
-    'checkpoint undo-restore' | 'checkpoint redo-restore') printf '%s\n' --all --dry-run --yes --session ;;
-    'checkpoint recover') printf '%s\n' --session ;;
-    'checkpoint log') printf '%s\n' --newest --all --session ;;
-    'checkpoint export') printf '%s\n' --tar --session ;;
-    'checkpoint grep') printf '%s\n' --ignore-case --fixed --paths --session ;;
-    'checkpoint blame-file') printf '%s\n' --at --session ;;
-    'checkpoint files' | 'checkpoint cat') printf '%s\n' --session ;;
-    'checkpoint fork') printf '%s\n' --name --to --all --dry-run --session ;;
-    'checkpoint restore') printf '%s\n' --yes --dry-run --paths --board-only --files-only --messages-only \
-        --all --force --finish --session ;;
-    'checkpoint bisect') printf '%s\n' --good --bad --check ;;
-    'session start') printf '%s\n' --no-switch ;;
-    'session list') printf '%s\n' --limit --offset ;;
-    'session log') printf '%s\n' --after --session ;;
-    'session switch' | 'session import') ;;
-    'session message add') printf '%s\n' --role --model --tokens-in --tokens-out --jsonl --session ;;
-    'session message list') printf '%s\n' --last --at --session ;;
-    'session message show') printf '%s\n' --raw --session ;;
-    'session export') printf '%s\n' --all --session ;;
-    'session size') printf '%s\n' --limit --session ;;
-    'session '* | 'branch list') printf '%s\n' --session ;;
-    'branch switch') printf '%s\n' --all --dry-run --session ;;
-    'branch start') printf '%s\n' --from --all --dry-run --session ;;
-    'branch abandon') printf '%s\n' --reason --session ;;
-    'branch merge') printf '%s\n' --take --session ;;
-    'belief cascade') printf '%s\n' --preview --page --token --session ;;
-    'hypothesis add') printf '%s\n' --prior --tag --session ;;
-    'hypothesis update') printf '%s\n' --statement --prior --tag --session ;;
-    'hypothesis confirm' | 'hypothesis reject') printf '%s\n' --reason --session ;;
-    'evidence add') printf '%s\n' --strength --kind --source --session ;;
-    'evidence update') printf '%s\n' --text --strength --kind --source --session ;;
-    'belief add') printf '%s\n' --confidence --subject --claim --denied --tag --session ;;
-    'belief update') printf '%s\n' --statement --confidence --subject --claim --denied --tag --session ;;
-    'belief depend') printf '%s\n' --kind --session ;;
-    'gap add') printf '%s\n' --kind --criticality --hypothesis --session ;;
-    'gap update') printf '%s\n' --text --kind --criticality --hypothesis --session ;;
-    'note add') printf '%s\n' --severity --tag --about --session ;;
-    'note update') printf '%s\n' --text --severity --tag --about --session ;;
-    'hypothesis list') printf '%s\n' --status --tag --at --limit --offset --sort --session ;;
-    'evidence list') printf '%s\n' --hypothesis --at --limit --offset --sort --session ;;
-    'belief list') printf '%s\n' --tag --at --limit --offset --sort --session ;;
-    'belief dependencies') printf '%s\n' --at --limit --offset --sort --session ;;
-    'gap list') printf '%s\n' --all --at --limit --offset --session ;;
-    'note list') printf '%s\n' --tag --about --at --limit --offset --sort --session ;;
-    'command list') printf '%s\n' --at --limit --offset --sort --session ;;
-    exec) printf '%s\n' --session ;;
-    'check add') printf '%s\n' --run --hypothesis --timeout --retries --session ;;
-    mcp) printf '%s\n' --tools --read-only --time-limit --listen --token-file --allow-remote --allow-host ;;
-    'session hook') printf '%s\n' --strategy --time-limit --session ;;
-    'session install-hooks') printf '%s\n' --strategy --print --remove ;;
-    'check update') printf '%s\n' --text --run --hypothesis --timeout --retries --session ;;
-    'check list') printf '%s\n' --status --hypothesis --at --limit --offset --sort --session ;;
-    'check run') printf '%s\n' --all --session ;;
-    *' show') printf '%s\n' --at --session ;;
-    *' test' | *' remove' | 'belief undepend' | 'gap fill') printf '%s\n' --session ;;
-    '') printf '%s\n' --version ;;
-    esac
+    _cairn_help "$1"
+    awk '/^options/ { on = 1; next } /^$/ { on = 0 }
+        on && /^  -/ { sub(/^  (-., )?/, ""); sub(/[ =].*/, ""); print }' <<<"$_cairn_text"
+    [[ -n $1 ]] || printf '%s\n' --version
+}
+
+# What stands behind an option in the help of a command: "=a|b", " NAME", or nothing.
+_cairn_argument()
+{
+    _cairn_help "$1"
+    awk -v option="$2" '/^options/ { on = 1; next } /^$/ { on = 0 }
+        on && /^  -/ {
+            short = substr($0, 3, 2)
+            sub(/^  (-., )?/, ""); sub(/  .*/, "")
+            name = $0; sub(/[ =].*/, "", name)
+            if (option == name || option == short) { print substr($0, length(name) + 1); exit }
+        }' <<<"$_cairn_text"
 }
 
 # The values of an option; fails if the option takes none.
 _cairn_values()
 {
-    case $2 in
-    --on-change) printf '%s\n' rerun keep refuse ;;
-    --output)
-        [[ $1 == complete ]] && return 0
-        [[ $1 == report ]] && return 1
-        printf '%s\n' failed group stream none
-        ;;
-    --check-outputs) printf '%s\n' changed content exist ;;
-    --checkpoint) printf '%s\n' best-effort required ;;
-    --color) printf '%s\n' auto always never ;;
-    --sync) printf '%s\n' full normal off ;;
-    --format) printf '%s\n' dot mermaid json ;;
-    --sort)
-        case $1 in
-        runs) printf '%s\n' -started started ;;
-        status) printf '%s\n' file duration started name ;;
-        *' list' | *' dependencies')
-            [[ $1 == checkpoint* ]] && printf '%s\n' -seq seq -created created || printf '%s\n' -number number
-            ;;
-        *) printf '%s\n' -seq seq ;;
-        esac
-        ;;
-    command) printf '%s\n' list show remove ;;
-    check) printf '%s\n' add list show run update remove ;;
-    --run) _cairn_runs ;;
-    --task) _cairn_tasks ;;
-    --from | --at | --good | --bad) _cairn_checkpoints ;;
-    --session) _cairn_sessions ;;
-    --hypothesis) _cairn_items hypothesis ;;
-    --take) printf '%s\n' union ours theirs ;;
-    --state)
-        [[ $1 == status ]] && printf '%s\n' running interrupted pending completed failed skipped excluded cancelled \
-            undone unknown
-        [[ $1 == runs ]] && printf '%s\n' running waiting interrupted completed failed cancelled undone
-        return 0
-        ;;
-    --status) printf '%s\n' proposed testing confirmed rejected ;;
-    --severity) printf '%s\n' info warning critical ;;
-    --in) printf '%s\n' sessions runs logs files messages board ;;
-    --strategy) printf '%s\n' smart per_tool_use per_prompt manual ;;
-    --role) printf '%s\n' user assistant system tool ;;
-    --criticality) printf '%s\n' high medium low ;;
-    --trigger) printf '%s\n' manual compaction-warning code-modified tool-call significant-time \
-        files-settled context-threshold ;;
-    --level) printf '%s\n' summary context full ;;
-    --section) printf '%s\n' hypotheses evidence beliefs dependencies gaps notes \
-        commands checks ;;
-    --denied)
-        [[ $1 == 'belief update' ]] || return 1
-        printf '%s\n' yes no
-        ;;
-    --kind)
-        case $1 in
-        evidence*) printf '%s\n' observation experiment reference deduction ;;
-        gap*) printf '%s\n' assumption information contradiction dependency other ;;
-        *) printf '%s\n' implication cause evidence derivation assumption measurement contradicts ;;
-        esac
-        ;;
-    --store | --key | --param | --jobs | -j | --output-limit | --keep | --interval | --workflow | \
-        --limit | --offset | --attempt | --bytes | --secrets-fd | --head | --lease | --wait | --exec | --holder | --by | --token | \
-        --message | --keep-runs | --older-than | --keep-outputs | --after | --prior | --tag | --reason | --statement | --text | \
-        --summary | --description | --context | --tokens | --threshold | \
-        --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq | --model | \
-        --tokens-in | --tokens-out | --last | --newest | --paths | --unified | -U | --time-limit | --since | --until | --project | --hits | -k) : ;;
-    *) return 1 ;;
+    local argument
+    argument=$(_cairn_argument "$1" "$2")
+    case "$1 $2$argument" in
+    *=*) tr '|' '\n' <<<"${argument#=}" ;;
+    status' --state '*) printf '%s\n' running interrupted pending completed failed skipped excluded cancelled \
+        undone unknown ;;
+    runs' --state '*) printf '%s\n' running waiting interrupted completed failed cancelled undone ;;
+    *'--run N') _cairn_runs ;;
+    *' TASK') _cairn_tasks ;;
+    *' CHECKPOINT') _cairn_checkpoints ;;
+    *' SESSION') _cairn_sessions ;;
+    *'--hypothesis '*) _cairn_items hypothesis ;;
+    *) [[ -n $argument ]] ;;
     esac
 }
 
 _cairn_operands()
 {
     case $1 in
-    '') printf '%s\n' run resume rerun plan explain status watch runs log values artifact diff whence shell events graph init \
-        validate cancel resolve undo next claim renew complete fail add doctor clean gc stats search checkpoint session hypothesis \
-        evidence belief gap note branch exec command check report mcp web help version ;;
-    checkpoint) printf '%s\n' list show timeline verify head delete prune create resume at files cat log \
-        grep blame-file export diff restore undo-restore redo-restore fork bisect recover ;;
-    session) printf '%s\n' start list show size switch end delete config undo log message watch hook install-hooks export import ;;
-    artifact) printf '%s\n' list get ;;
-    'session message') printf '%s\n' add import list show ;;
-    hypothesis) printf '%s\n' add list show test confirm reject update remove ;;
-    evidence | note) printf '%s\n' add list show update remove ;;
-    belief) printf '%s\n' add list show update remove depend dependencies undepend cascade ;;
-    gap) printf '%s\n' add list show fill update remove ;;
-    command) printf '%s\n' list show remove ;;
-    check) printf '%s\n' add list show run update remove ;;
-    branch) printf '%s\n' start list switch merge abandon ;;
-    help) printf '%s\n' run resume rerun plan explain status watch runs log values artifact diff whence shell events graph init \
-        validate cancel resolve undo next claim renew complete fail add doctor clean gc stats search checkpoint session hypothesis \
-        evidence belief gap note branch exec command check report mcp web ;;
+    help) _cairn_commands '' ;;
     resume)
         _cairn_runs
         _cairn_choices
@@ -312,12 +186,10 @@ _cairn()
             [[ $word != *=* ]] && _cairn_values "$command" "$word" >/dev/null && skip=1
         elif [[ -z $command ]]; then
             command=$word
-        elif [[ " checkpoint session hypothesis evidence belief gap note branch command check " == *" $command "* ]]; then
+        elif _cairn_is_group "$command"; then
             command="$command $word"
         elif [[ $command == run || $command == plan ]] && [[ $word == *.y*ml || $word == *.json ]]; then
             file=$word
-        elif [[ $command == 'session message' ]]; then
-            command="$command $word"
         fi
     done
     if [[ $cur == --*=* ]]; then
@@ -349,7 +221,13 @@ _cairn()
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             ;;
-        *) _cairn_words < <(_cairn_operands "$command") ;;
+        *)
+            if _cairn_is_group "$command"; then
+                _cairn_words < <(_cairn_commands "$command")
+            else
+                _cairn_words < <(_cairn_operands "$command")
+            fi
+            ;;
         esac
     fi
     declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$cur"
