@@ -27,6 +27,7 @@ static const struct {
     {CAIRN_ELIMIT, "limit exceeded", 3},
     {CAIRN_EAMBIGUOUS, "ambiguous id", 2},
     {CAIRN_ESTOPPED, "stopped", 7},
+    {CAIRN_EEXISTS, "exists", 2},
 };
 
 static int fill_error(struct cairn_error *error, int code, int sys, const char *format,

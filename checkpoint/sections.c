@@ -5,6 +5,7 @@
 
 #include "checkpoint/chain.h"
 #include "checkpoint/payload.h"
+#include "checkpoint/threads.h"
 
 #include "base/limits.h"
 #include "base/str.h"
@@ -254,13 +255,44 @@ int sections_decode(struct arena *arena, struct str payload, struct sections *ou
 
 /* ---- Reading ---- */
 
+/* What a record of a thread says of itself, for lists: it has no sections. */
+static int sections_of_thread(struct arena *arena, const struct thread_payload *payload,
+                              struct sections *out, struct cairn_error *error)
+{
+    char text[80];
+    snprintf(text, sizeof text, "%llu state%s, %llu write%s",
+             (unsigned long long)payload->states, payload->states == 1 ? "" : "s",
+             (unsigned long long)payload->writes, payload->writes == 1 ? "" : "s");
+    *out = (struct sections){.trigger = SECTIONS_OF_THREAD,
+                             .message = arena_str(arena, str_of(text)),
+                             .boot = STR("")};
+    return arena->failed ? error_nomem(error) : 0;
+}
+
+/* CAIRN_EDAMAGED also where a record without a base is not a full one, or the other way
+ * round. */
+static int thread_of_record(const struct sound_record *record,
+                            struct thread_payload *payload, struct cairn_error *error)
+{
+    int rc = thread_payload_parse(record->payload, payload, error);
+    if (!rc && ((record->header.kind == RECORD_FULL) != (payload->base == 0) ||
+                payload->base >= record->header.seq))
+        rc = error_set(error, CAIRN_EDAMAGED,
+                       "its full record, of a thread, is not what its header says");
+    return rc;
+}
+
 /* sections_decode of a record of the namespace: CAIRN_EDAMAGED also if it is not a full
  * one. */
 static int sections_of_record(struct arena *arena, const struct sound_record *record,
                               struct sections *out, struct cairn_error *error)
 {
+    struct thread_payload payload;
     assert_sound(record);
     assert(record->header.namespace_id == NAMESPACE_DEBUG);
+    if (thread_is_payload(record->payload))
+        return thread_of_record(record, &payload, error)
+                   ?: sections_of_thread(arena, &payload, out, error);
     if (record->header.kind != RECORD_FULL)
         return error_set(error, CAIRN_EDAMAGED,
                          "it is not a full record, as all of sessions are");
@@ -270,10 +302,46 @@ static int sections_of_record(struct arena *arena, const struct sound_record *re
 static void note_frame(const struct sound_record *record, const struct sections *found,
                        struct payload_check *check)
 {
+    struct thread_payload payload;
     check->base = record->header.seq;
+    if (record->header.kind != RECORD_FULL) { /* of a thread, and was parsed before */
+        int rc = thread_payload_parse(record->payload, &payload, NULL);
+        assert(!rc);
+        check->base = rc ? 0 : payload.base;
+        return;
+    }
     if (check->frame)
         *check->frame =
             (struct payload_frame){.base = record->header.seq, .size = found->n};
+}
+
+static int each_root(const struct payload_check *check, struct str digests,
+                     bool are_nodes)
+{
+    int rc = 0;
+    for (size_t i = 0; i < digests.len && !rc; i += DIGEST_SIZE) {
+        struct digest digest;
+        memcpy(digest.bytes, digests.ptr + i, DIGEST_SIZE);
+        rc = check->root(check->context, &digest, are_nodes);
+    }
+    return rc;
+}
+
+/* What its full record names it needs, too; that one reports it. */
+static int check_thread(const struct sound_record *record, struct payload_check *check,
+                        struct cairn_error *error)
+{
+    struct thread_payload payload;
+    int rc = thread_of_record(record, &payload, error);
+    if (rc)
+        return rc;
+    check->base = payload.base ? payload.base : record->header.seq;
+    if (check->frame && !payload.base)
+        *check->frame = (struct payload_frame){.base = check->base};
+    if (check->roots == ROOTS_NONE)
+        return 0;
+    return each_root(check, payload.objects, false)
+               ?: each_root(check, payload.nodes, true);
 }
 
 static int check_payload(const struct sound_record *record, struct payload_check *check,
@@ -283,6 +351,8 @@ static int check_payload(const struct sound_record *record, struct payload_check
     struct sections found;
     assert(check->roots == ROOTS_NONE || check->root);
     check->base = 0;
+    if (thread_is_payload(record->payload))
+        return check_thread(record, check, error);
     int rc = sections_of_record(&arena, record, &found, error);
     arena_release(&arena);
     if (rc)

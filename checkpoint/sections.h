@@ -35,6 +35,10 @@
 #include "base/memory.h"
 #include "checkpoint/chain.h"
 
+/* The trigger that lists show of records of threads (threads.h), which have none of these
+ * payloads. */
+enum { SECTIONS_OF_THREAD = 23 };
+
 enum { SECTIONS_MOST = 32, CHECKPOINT_TAGS_MOST = 64 };
 
 /* The objects of kinds from here on are nodes (nodes/nodes.h). */

@@ -20,6 +20,7 @@
  *   cairn/board.h        what a session knows: hypotheses, evidence, notes, commands
  *   cairn/files.h        files of checkpoints; checkpoints after edits have settled
  *   cairn/message.h      messages of a session; agents' hooks; commands as hooks
+ *   cairn/thread.h       states of agents' frameworks, by keys of their own
  *   cairn/search.h       search by text similarity in all that a store holds
  *   cairn/maintenance.h  delete, examine and repair; sizes and counts
  *
@@ -58,6 +59,7 @@
 #include "cairn/search.h"
 #include "cairn/session.h"
 #include "cairn/store.h"
+#include "cairn/thread.h"
 #include "cairn/workflow.h"
 
 #endif

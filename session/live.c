@@ -442,9 +442,14 @@ int live_write(struct live *live, struct cairn_store *store, const char *session
 
 int live_check_open(const struct live *live, struct cairn_error *error)
 {
+    struct str name = clean_str(live->row.name);
+    if (live->settings.later[SETTING_THREAD].len)
+        return error_set(error, CAIRN_EUSAGE,
+                         "session %.*s is a thread of a program: only that changes it "
+                         "(cairn/thread.h)",
+                         (int)name.len, name.ptr);
     if (!live->row.ended_ns)
         return 0;
-    struct str name = clean_str(live->row.name);
     char word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)];
     return error_set(error, CAIRN_EUSAGE,
                      "session %.*s has ended: `cairn session switch %s` continues it",

@@ -131,7 +131,7 @@ int live_check_items(struct live *live, struct cairn_error *error);
 int live_refuse_kind(struct cairn_error *error);
 /* From a row; live->item_error tells what is wrong. */
 int live_decode_item(struct live *live, const struct item_row *row, struct item *out);
-/* A session that has ended is not changed: CAIRN_EUSAGE. */
+/* A session that has ended is not changed, nor one that is a thread: CAIRN_EUSAGE. */
 int live_check_open(const struct live *live, struct cairn_error *error);
 
 /* The current session of the store: 1 there is one, 0 none. */

@@ -12,6 +12,7 @@
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_event.h"
 #include "storage/rows_meta.h"
+#include "storage/sessions/rows_thread.h"
 #include "storage/store.h"
 
 #include <inttypes.h>
@@ -196,7 +197,8 @@ static int delete_branches(struct live *live, uint64_t *checkpoints,
         rc = error_nomem(error);
     for (size_t i = 0; i < list.n && !rc; i++) {
         uint64_t deleted;
-        rc = chain_delete_all(&in, list.at[i], &deleted, error);
+        rc = chain_delete_all(&in, list.at[i], &deleted, error)
+                 ?: store_delete_thread_states(live->store, list.at[i], error);
         *checkpoints += deleted;
         if (!rc)
             rc = drop_setting(live->store, "kept", list.at[i], error);
@@ -754,9 +756,11 @@ int cairn_session_start(struct cairn_store *store, const char *name, bool curren
 int session_go_on(struct live *live, struct cairn_error *error)
 {
     struct log_entry entry = {.verb = VERB_CONTINUED};
-    if (!live->row.ended_ns)
-        return 0;
+    bool ended = live->row.ended_ns;
     live->row.ended_ns = 0;
+    int rc = live_check_open(live, error);
+    if (rc || !ended)
+        return rc;
     return live_put_row(live, error) ?: live_log(live, &entry, error);
 }
 
@@ -765,6 +769,9 @@ static int end(struct live *live, struct cairn_error *error)
     struct log_entry entry = {.verb = VERB_ENDED};
     if (live->row.ended_ns)
         return 0;
+    int rc = live_check_open(live, error);
+    if (rc)
+        return rc;
     live->row.ended_ns = live->now.utc_ns;
     return live_put_row(live, error) ?: live_log(live, &entry, error);
 }

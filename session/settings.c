@@ -79,6 +79,7 @@ static const struct {
         AUTO(TRIGGER_FILES_SETTLED, "files-settled", "files settled", 0),
     [TRIGGER_CONTEXT_THRESHOLD] =
         AUTO(TRIGGER_CONTEXT_THRESHOLD, "context-threshold", "context threshold", 0),
+    [TRIGGER_THREAD] = {TRIGGER_THREAD, "thread", NULL, 0},
 };
 
 /* A number that is none reads the empty row 0. */
@@ -510,6 +511,12 @@ void settings_cross(struct session_settings *settings, uint8_t threshold)
             settings->later[SETTING_CROSSED] = str_of(context_thresholds[i].text);
 }
 
+/* What thread_text makes; len 0 says that it is none. */
+static bool is_thread(struct str text)
+{
+    return text.len > 0 && !memchr(text.ptr, 0, text.len);
+}
+
 /* ---- The table of later ones ---- */
 
 static const struct later {
@@ -527,6 +534,7 @@ static const struct later {
     [SETTING_SETTLE] = {"settle", is_settle, "2s",
                         "a time such as 2s or 1m, at most 366 days, or off"},
     [SETTING_CROSSED] = {NULL, is_threshold, NULL, NULL},
+    [SETTING_THREAD] = {NULL, is_thread, NULL, NULL},
 };
 
 const char *later_name(unsigned n)

@@ -7,6 +7,7 @@
 #define SESSION_SETTINGS_H
 
 #include "base/str.h"
+#include "checkpoint/sections.h"
 #include "session/board/confidence.h"
 #include "session/keep.h"
 #include "session/outside.h"
@@ -38,12 +39,13 @@ enum trigger {
     TRIGGER_PROMPT = 17,      /* the user has given an agent a prompt */
     TRIGGER_BEFORE_TOOL = 18, /* an agent is about to use a tool */
     TRIGGER_AFTER_TOOL = 19,
-    TRIGGER_TURN_ENDED = 20,        /* an agent has answered */
-    TRIGGER_FILES_SETTLED = 21,     /* edits of the files came to rest */
-    TRIGGER_CONTEXT_THRESHOLD = 22, /* usage of an agent's context */
+    TRIGGER_TURN_ENDED = 20,             /* an agent has answered */
+    TRIGGER_FILES_SETTLED = 21,          /* edits of the files came to rest */
+    TRIGGER_CONTEXT_THRESHOLD = 22,      /* usage of an agent's context */
+    TRIGGER_THREAD = SECTIONS_OF_THREAD, /* 23: states and writes of a thread */
 };
 
-enum { TRIGGERS_END = 23 };
+enum { TRIGGERS_END = 24 };
 
 /* "hypothesis-confirmed"; NULL for a number that is none. */
 const char *trigger_name(enum trigger trigger);
@@ -127,9 +129,10 @@ enum setting_later {
     SETTING_BUDGET = 4,   /* bytes that it may refer to before that is said */
     SETTING_SETTLE = 5,   /* a time: settings_settle */
     SETTING_CROSSED = 6,  /* by no person: settings_crossed */
+    SETTING_THREAD = 7,   /* by no person: the session is a thread (thread/) */
 };
 
-enum { SETTINGS_LATER_END = 7 };
+enum { SETTINGS_LATER_END = 8 };
 
 /* What a session keeps without being asked to prune; all 0: everything. */
 struct session_keeping {

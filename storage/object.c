@@ -336,6 +336,33 @@ int store_put_object_longer(struct cairn_store *store, struct str content,
                               error);
 }
 
+/* ---- Frames of what is stored elsewhere ---- */
+
+int store_pack(struct cairn_store *store, struct str content, struct str prefix,
+               struct str *packed, struct cairn_error *error)
+{
+    struct object_source source;
+    return get_source(store, &source, error)
+               ?: object_compress(source.codec, content, prefix, content.len,
+                                  &source.codec->packed, packed, error);
+}
+
+int store_unpack(struct cairn_store *store, struct str packed, struct str prefix,
+                 size_t size, struct buf *out, struct cairn_error *error)
+{
+    struct object_source source;
+    int rc = get_source(store, &source, error);
+    if (rc)
+        return rc;
+    if (size > LIMIT_OBJECT_BYTES || !object_frame_fits(packed, size))
+        return CAIRN_EDAMAGED;
+    char *at = buf_grow(out, size);
+    if (!at)
+        return error_nomem(error);
+    rc = object_decompress(source.codec, packed, prefix, at, size, error);
+    return rc < 0 ? rc : rc ? 0 : CAIRN_EDAMAGED;
+}
+
 /* ---- Another base ---- */
 
 struct rebase {

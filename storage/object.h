@@ -40,6 +40,14 @@ int store_put_object_longer(struct cairn_store *store, struct str content,
 int store_rebase_object(struct cairn_store *store, const struct digest *digest,
                         bool (*stays)(void *context, const struct digest *),
                         void *context, bool *done, struct cairn_error *error);
+/* The frame of some content that is stored elsewhere than in the pool, after `prefix` if
+ * that is not empty; empty where it would not be smaller. A view, until the next call
+ * that puts or packs. */
+int store_pack(struct cairn_store *store, struct str content, struct str prefix,
+               struct str *packed, struct cairn_error *error);
+/* Appends what was packed, `size` bytes. CAIRN_EDAMAGED, with no text. */
+int store_unpack(struct cairn_store *store, struct str packed, struct str prefix,
+                 size_t size, struct buf *out, struct cairn_error *error);
 /* Appends the content to `out` after its digest was checked. CAIRN_ENOTFOUND,
  * CAIRN_EDAMAGED. */
 int store_get_object(struct cairn_store *store, const struct digest *digest,

@@ -19,6 +19,8 @@
  * - item.about and item.also follow from the body, item.named from those of the items
  *   that name this one; NULL: nobody has written them yet, since the row is of an older
  *   cairn or of a repair.
+ * - thread_state follows from the records of threads, and has no sum: who reads a record
+ *   by it compares the key, and a verification makes all of it again.
  * - object.base: the object whose content is the prefix of this one's frame (object.c).
  *   The reference also keeps a collector of an older cairn, which knows nothing of it,
  *   from deleting that object: it gets an error. */
@@ -187,14 +189,24 @@ static const char version_7[] = TABLE_MESSAGE(SMALL_ROWS) "PRAGMA user_version =
 static const char version_8[] = TABLE_ITEM(MOVE_ROWS) TABLE_SESSION_LOG(MOVE_ROWS)
     TABLE_MESSAGE(MOVE_ROWS) ITEM_LINKS "PRAGMA user_version = 8;";
 
-static const char *const migrations[] = {version_1, version_2, version_3, version_4,
-                                         version_5, version_6, version_7, version_8};
+/* States of threads by key: rows_thread.h. */
+#define TABLE_THREAD_STATE                                                        \
+    "CREATE TABLE thread_state("                                                  \
+    " branch INTEGER NOT NULL, space BLOB NOT NULL, id BLOB NOT NULL,"            \
+    " seq INTEGER NOT NULL, writes BLOB NOT NULL, PRIMARY KEY(branch, space, id)" \
+    ") STRICT, WITHOUT ROWID;"
+
+static const char version_9[] = TABLE_THREAD_STATE "PRAGMA user_version = 9;";
+
+static const char *const migrations[] = {version_1, version_2, version_3,
+                                         version_4, version_5, version_6,
+                                         version_7, version_8, version_9};
 _Static_assert(COUNT_OF(migrations) == SCHEMA_VERSION,
                "each version has its migration");
 /* A new store gets there without moving tables, and without altering them (new_script).
  */
 static const char sessions_at_once[] = VERSION_6(LARGE_ROWS) TABLE_MESSAGE(LARGE_ROWS)
-    ITEM_LINKS "PRAGMA user_version = 8;";
+    ITEM_LINKS TABLE_THREAD_STATE "PRAGMA user_version = 9;";
 static const char *const at_once[] = {version_1, version_2, version_3,
                                       version_4, version_5, sessions_at_once};
 
@@ -241,6 +253,8 @@ static const struct stand_in {
      "CREATE TEMP VIEW item AS SELECT *, NULL AS about, NULL AS also, NULL AS named"
      " FROM main.item;",
      "DROP VIEW temp.item;"},
+    {1, 8, "CREATE TEMP TABLE thread_state(branch, space, id, seq, writes);",
+     "DROP TABLE temp.thread_state;"},
 };
 enum { STAND_INS = COUNT_OF(stand_ins) };
 

@@ -7,7 +7,7 @@
 
 enum {
     SCHEMA_APPLICATION_ID = 0x6361726e, /* "carn", in the file's header */
-    SCHEMA_VERSION = 8                  /* user_version that this code knows */
+    SCHEMA_VERSION = 9                  /* user_version that this code knows */
 };
 
 /* Makes the tables in an empty database, or migrates an older one, in one transaction.

@@ -27,7 +27,8 @@ enum cairn_code {
     CAIRN_ENEWER = -10,     /* the store is from a newer cairn             exit 75 */
     CAIRN_ELIMIT = -11,     /* a documented limit is exceeded              exit 3 */
     CAIRN_EAMBIGUOUS = -12, /* a short id matches several checkpoints     exit 2 */
-    CAIRN_ESTOPPED = -13    /* cairn_stop_request, before the run began   exit 7 */
+    CAIRN_ESTOPPED = -13,   /* cairn_stop_request, before the run began   exit 7 */
+    CAIRN_EEXISTS = -14     /* there is one of that key already           exit 2 */
 };
 
 struct cairn_error {

@@ -128,6 +128,11 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
 #define MESSAGE_COLUMNS \
     "SELECT " MESSAGE_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM message "
 
+#define THREAD_STATE_COLUMNS \
+    "SELECT " THREAD_STATE_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM thread_state "
+/* Pending writes alone make no state. */
+#define OF_SPACE "WHERE branch = ?1 AND space = ?2 AND seq > 0 "
+
 /* Of checkpoints that are still there. */
 #define OF_CHECKPOINTS                                                                 \
     "WHERE seq BETWEEN ?3 AND ?4 AND EXISTS(SELECT 1 FROM checkpoint c WHERE c.seq = " \
@@ -727,6 +732,29 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_MESSAGE_SUMS] = "SELECT sum FROM message WHERE session = ?1",
     [SQL_EACH_MESSAGE_USED] = "SELECT session, n, object FROM message "
                               "WHERE length(object) > 0 AND form <> 4",
+
+    [SQL_GET_THREAD_STATE] =
+        THREAD_STATE_COLUMNS "WHERE branch = ?1 AND space = ?2 AND id = ?3",
+    [SQL_LAST_THREAD_STATE] = THREAD_STATE_COLUMNS OF_SPACE "ORDER BY id DESC LIMIT 1",
+    [SQL_PUT_THREAD_STATE] = "INSERT OR REPLACE INTO thread_state(branch, space, id, "
+                             "seq, writes) VALUES(?1, ?2, ?3, ?4, ?5)",
+    [SQL_DROP_THREAD_STATE] =
+        "DELETE FROM thread_state WHERE branch = ?1 AND space = ?2 AND id = ?3",
+    [SQL_DELETE_THREAD_STATES] = "DELETE FROM thread_state WHERE branch = ?1",
+    [SQL_COUNT_THREAD_STATES] =
+        "SELECT count(*) FROM thread_state WHERE branch = ?1 AND seq > 0",
+    [SQL_EACH_THREAD_SPACE] = "SELECT space, count(*) FROM thread_state "
+                              "WHERE branch = ?1 AND seq > 0 GROUP BY space",
+    [SQL_EACH_SPACE_STATE] = THREAD_STATE_COLUMNS OF_SPACE "ORDER BY id DESC LIMIT ?3",
+    [SQL_EACH_SPACE_STATE_BELOW] =
+        THREAD_STATE_COLUMNS OF_SPACE "AND id < ?4 ORDER BY id DESC LIMIT ?3",
+    [SQL_EACH_THREAD_STATE] =
+        THREAD_STATE_COLUMNS "WHERE (?1 = 0 OR branch = ?1) "
+                             "AND (?2 IS NULL OR space = ?2) AND seq > 0 "
+                             "AND (?4 IS NULL OR (id, branch, space) < (?4, ?5, ?6)) "
+                             "ORDER BY id DESC, branch DESC, space DESC LIMIT ?3",
+    [SQL_ALL_THREAD_STATE] =
+        THREAD_STATE_COLUMNS "WHERE branch = ?1 ORDER BY space, id",
 
     [SQL_ALL_SESSION_LOG] = SESSION_LOG_COLUMNS,
     [SQL_ALL_ANNOTATION] = ANNOTATION_COLUMNS,

@@ -185,6 +185,17 @@ enum sql_id {
     SQL_LAST_MESSAGE,
     SQL_MESSAGE_SUMS,
     SQL_EACH_MESSAGE_USED,
+    SQL_GET_THREAD_STATE,
+    SQL_LAST_THREAD_STATE,
+    SQL_PUT_THREAD_STATE,
+    SQL_DROP_THREAD_STATE,
+    SQL_DELETE_THREAD_STATES,
+    SQL_COUNT_THREAD_STATES,
+    SQL_EACH_THREAD_SPACE,
+    SQL_EACH_SPACE_STATE,
+    SQL_EACH_SPACE_STATE_BELOW,
+    SQL_EACH_THREAD_STATE,
+    SQL_ALL_THREAD_STATE,
 
     SQL_PUT_OBJECT,
     SQL_MEND_OBJECT,
@@ -393,6 +404,9 @@ enum sql_id {
     NEXT(REPLY, reply) NEXT(SIZE, size) NEXT(MODEL, model) NEXT(FILE, file) \
     NEXT(ORIGIN, origin) NEXT(OBJECT, object) NEXT(BODY, body) NEXT(CHAIN, chain) \
     NEXT(SUM, sum)
+#define THREAD_STATE_READ(FIRST, NEXT) \
+    FIRST(BRANCH, branch) NEXT(SPACE, space) NEXT(ID, id) NEXT(SEQ, seq) \
+    NEXT(WRITES, writes)
 /* clang-format on */
 #define ATTEMPT_INDEX(name, column) ATTEMPT_##name##_AT,
 #define RUN_INDEX(name, column) RUN_##name##_AT,
@@ -407,6 +421,7 @@ enum sql_id {
 #define SESSION_LOG_INDEX(name, column) SESSION_LOG_##name##_AT,
 #define ANNOTATION_INDEX(name, column) ANNOTATION_##name##_AT,
 #define MESSAGE_INDEX(name, column) MESSAGE_##name##_AT,
+#define THREAD_STATE_INDEX(name, column) THREAD_STATE_##name##_AT,
 enum attempt_column { ATTEMPT_READ(ATTEMPT_INDEX, ATTEMPT_INDEX) ATTEMPT_COLUMNS_READ };
 enum run_column { RUN_READ(RUN_INDEX, RUN_INDEX) RUN_COLUMNS_READ };
 enum checkpoint_column {
@@ -428,6 +443,9 @@ enum annotation_column {
     ANNOTATION_READ(ANNOTATION_INDEX, ANNOTATION_INDEX) ANNOTATION_COLUMNS_READ
 };
 enum message_column { MESSAGE_READ(MESSAGE_INDEX, MESSAGE_INDEX) MESSAGE_COLUMNS_READ };
+enum thread_state_column {
+    THREAD_STATE_READ(THREAD_STATE_INDEX, THREAD_STATE_INDEX) THREAD_STATE_COLUMNS_READ
+};
 
 const char *sql_text(enum sql_id id);
 

@@ -36,6 +36,7 @@ static const struct {
     {20, 20, "turn-ended", "Auto: turn ended", true, false},
     {21, 21, "files-settled", "Auto: files settled", true, false},
     {22, 22, "context-threshold", "Auto: context threshold", true, false},
+    {23, 23, "thread", NULL, false, false},
 };
 enum { N = sizeof all / sizeof all[0] };
 

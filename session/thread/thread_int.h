@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the alcove share: threads by name, and values from the pool. */
+#ifndef SESSION_THREAD_THREAD_INT_H
+#define SESSION_THREAD_THREAD_INT_H
+
+#include "cairn/thread.h"
+#include "checkpoint/threads.h"
+#include "session/session_int.h"
+#include "storage/sessions/rows_thread.h"
+
+/* ---- thread_name.c ---- */
+
+#define THREAD_START "thread-" /* of the names of sessions that are threads */
+
+struct thread_place {
+    uint64_t session, branch;
+    int64_t started_ns;
+};
+
+/* The name of its session. A thread whose name is long has a digest in it. */
+void thread_session_name(struct sha256 *sha, struct str thread,
+                         char out[CAIRN_SESSION_NAME_MAX]);
+/* What the settings of the session say of it: every name has a text of its own. */
+void thread_text(struct str thread, struct buf *out);
+/* Appends the name that has this text; false: none has. */
+bool thread_of_text(struct str text, struct buf *out);
+/* CAIRN_ENOTFOUND. CAIRN_EUSAGE: a session that is no thread has its name. */
+int thread_find(struct cairn_store *store, struct sha256 *sha, struct str thread,
+                struct thread_place *place, struct cairn_error *error);
+/* The same in the write transaction of `live`; one that is not there is made. */
+int thread_find_or_make(struct live *live, struct str thread,
+                        struct thread_place *place, struct cairn_error *error);
+
+/* ---- thread_value.c ---- */
+
+/* Stores bytes: at most `within` in the record itself. `before` (may be NULL): where
+ * similar ones are. */
+int thread_value_put(struct cairn_store *store, struct str bytes, size_t within,
+                     const struct thread_value *before, struct thread_value *out,
+                     struct cairn_error *error);
+/* The bytes, in the arena. */
+int thread_value_get(struct cairn_store *store, const struct thread_value *value,
+                     struct arena *arena, struct str *out, struct cairn_error *error);
+
+/* ---- thread_get.c ---- */
+
+static inline struct str str_of_bytes(struct cairn_bytes bytes)
+{
+    return (struct str){bytes.length ? bytes.bytes : "", bytes.length};
+}
+/* The entry of that key, the last one; NULL: there is none. */
+struct thread_entry *thread_entry_of(const struct thread_record *record,
+                                     enum thread_entry_kind kind, struct str space,
+                                     struct str id);
+/* Records with writes, as a row of the index has them: the next one, 0: no more. */
+uint64_t next_writes(struct reader *in, uint64_t before);
+
+#endif
