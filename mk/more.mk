@@ -81,7 +81,7 @@ FUZZ_TPL ?=
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROGRAMS := $(FUZZ_NAMES:%=$(BUILD)/fuzz/fuzz_%)
 FUZZ_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-FUZZ_CFLAGS = $(filter-out -fsanitize=% -D_FORTIFY_SOURCE=% -O2,$(ALL_CFLAGS)) -O1 $(FUZZ_FLAGS) \
+FUZZ_CFLAGS = $(filter-out -fsanitize=% -D_FORTIFY_SOURCE=% -O2,$(ALL_CFLAGS)) -O1 -g1 $(FUZZ_FLAGS) \
   -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 FUZZ_CLI := $(addprefix cli/,describe.c format.c items.c json.c lineage.c picture.c ui.c) # which pages need
 FUZZ_LIBS = $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o $(filter-out -ltpl,$(LIBS)),$(LIBS))
@@ -123,6 +123,12 @@ SOURCE_DIRS := $(sort $(foreach room,$(ROOMS),$(firstword $(subst /, ,$(room))))
 # What npm has installed is not ours.
 C_FILES := $(sort $(shell find $(SOURCE_DIRS) -name node_modules -prune -o -name '*.[ch]' -print 2>/dev/null))
 SH_FILES := bootstrap.sh .ci/run mk/needs.sh docs/man/pages.sh $(sort $(shell find tests examples bindings bench -name node_modules -prune -o -name '*.sh' -print 2>/dev/null))
+# What a compiler other than the usual one warns of: nothing is built for that. The fuzz
+# targets are clang's anyway; tests/prove/blackout needs libfuse.
+.PHONY: syntax
+SYNTAX_FILES = $(filter-out tests/fuzz/% tests/prove/blackout/% bench/%,$(filter %.c,$(C_FILES)))
+syntax: ## read every C file with CC, e.g. CC=clang WERROR=1
+	$(call say,SYNTAX,$(words $(SYNTAX_FILES)) files)printf '%s\n' $(SYNTAX_FILES) | xargs -P $(JOBS) -n 20 $(CC) $(ALL_CFLAGS) -fsyntax-only
 .PHONY: lint clang-tidy cppcheck shellcheck lint-rules format format-check
 # More checks, or with a minus fewer: '-clang-analyzer-*' takes out what takes nearly all
 # of the time, following paths.
