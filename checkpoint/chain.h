@@ -187,15 +187,15 @@ struct payload_kind {
      * find_forks: the records of `stream` that other streams need. Which record belongs
      * to which stream it may leave to the caller: seqs are unique.
      * keep_needed: CAIRN_EUSAGE says why such a record must stay, and what lets it go.
-     * keep_newest: CAIRN_EUSAGE says why the newest record, `seq`, must stay.
+     * keep_one: CAIRN_EUSAGE says why the record `seq` must stay, which may be the newest.
      * identify: fills what a list shows of the stream; CAIRN_EDAMAGED if its row failed
      * verification. */
     int (*find_forks)(struct cairn_store *store, uint64_t stream, payload_fork_fn *each,
                       void *context, struct cairn_error *error);
     int (*keep_needed)(struct cairn_store *store, uint64_t stream,
                        const struct payload_fork *by, struct cairn_error *error);
-    int (*keep_newest)(struct cairn_store *store, uint64_t stream, uint64_t seq,
-                       struct cairn_error *error);
+    int (*keep_one)(struct cairn_store *store, uint64_t stream, uint64_t seq,
+                    bool newest, struct cairn_error *error);
     int (*identify)(struct cairn_store *store, struct cairn_checkpoint_info *info,
                     struct cairn_error *error);
 };

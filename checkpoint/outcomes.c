@@ -587,10 +587,12 @@ static int copy_state(void *context, const struct run_row *row)
 }
 
 static int keep_newest(struct cairn_store *store, uint64_t stream, uint64_t seq,
-                       struct cairn_error *error)
+                       bool newest, struct cairn_error *error)
 {
     uint8_t state = CAIRN_RUN_COMPLETED;
     unsigned long long run = stream;
+    if (!newest)
+        return 0;
     int rc = store_get_run(store, stream, copy_state, &state, error);
     if (rc == CAIRN_ENOTFOUND)
         return 0;
@@ -655,7 +657,7 @@ const struct payload_kind outcomes_kind = {
     .begin = begin_empty,
     .find_forks = find_forks,
     .keep_needed = keep_needed,
-    .keep_newest = keep_newest,
+    .keep_one = keep_newest,
     .identify = identify_run,
 };
 

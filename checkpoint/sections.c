@@ -534,14 +534,33 @@ static int see_session(void *context, const struct session_row *row)
     return 0;
 }
 
+static int see_payload(void *context, const struct checkpoint_row *row)
+{
+    bool *of_thread = context;
+    *of_thread = row->record.len > RECORD_HEADER_BYTES &&
+                 thread_is_payload((struct str){row->record.ptr + RECORD_HEADER_BYTES,
+                                                row->record.len - RECORD_HEADER_BYTES});
+    return 0;
+}
+
 /* The newest record of a branch that is not the current one is all that there is of its
- * state. (Of the current one there are the items.) */
-static int keep_newest(struct cairn_store *store, uint64_t branch, uint64_t seq,
-                       struct cairn_error *error)
+ * state. (Of the current one there are the items.) Those of a thread are what its program
+ * finds by their keys. */
+static int keep_one(struct cairn_store *store, uint64_t branch, uint64_t seq,
+                    bool newest, struct cairn_error *error)
 {
     struct head_of head = {.branch = branch};
     char word[SHELL_WORD_ROOM(sizeof head.name)];
-    int rc = store_get_branch(store, branch, see_branch, &head, error);
+    bool of_thread = false;
+    int rc = store_get_checkpoint(store, seq, see_payload, &of_thread, error);
+    if (!rc && of_thread)
+        return error_set(error, CAIRN_EUSAGE,
+                         "checkpoint debug:%llu is kept: it has states of a thread, "
+                         "which only its program deletes, or `cairn session delete`",
+                         (unsigned long long)seq);
+    if (rc || !newest)
+        return rc;
+    rc = store_get_branch(store, branch, see_branch, &head, error);
     if (!rc && head.session)
         rc = store_get_session(store, head.session, see_session, &head, error);
     if (rc == CAIRN_ENOTFOUND || (!rc && (!head.session || head.current)))
@@ -631,7 +650,7 @@ const struct payload_kind sections_kind = {
     .summarize = summarize_state,
     .find_forks = find_forks,
     .keep_needed = keep_needed,
-    .keep_newest = keep_newest,
+    .keep_one = keep_one,
     .identify = identify_branch,
 };
 

@@ -543,13 +543,22 @@ static void become_base(struct thread_end *end, struct writing *w, uint64_t seq)
     *w = (struct writing){0};
 }
 
+/* A delta needs nothing but its full record, however many there are. So it is the size
+ * alone that asks for another one: what has changed since then is in each of them. */
+static bool wants_full(const struct chain *chain)
+{
+    enum { DELTAS_BYTES = 16 << 10 };
+    uint64_t most = chain->base_bytes > DELTAS_BYTES ? chain->base_bytes : DELTAS_BYTES;
+    return chain->tail_bytes >= most;
+}
+
 int thread_append(struct thread_end *end, const struct thread_record *record,
                   struct checkpoint_ref *ref, struct cairn_error *error)
 {
     struct writing w = {0};
     struct buf payload = BUF_INIT;
     struct checkpoint_ref made;
-    bool fits = false, after = end->base.seq && !chain_wants_full(&end->chain);
+    bool fits = false, after = end->base.seq && !wants_full(&end->chain);
     int rc = after ? encode(end, record, true, &w, &payload, &fits, error) : 0;
     if (!rc && !fits) {
         release_writing(&w);

@@ -511,7 +511,7 @@ static int open_view(struct view *view, struct cairn_store *store, const char *s
         return rc;
     view->past = true;
     view->board = &view->state.board;
-    return state_read(store, view->live.sha, seq, &view->state, error)
+    return state_read_any(store, view->live.sha, seq, &view->state, error)
                ?: check_session(view, session, error);
 }
 

@@ -351,7 +351,8 @@ int cairn_session_prune(struct cairn_store *store, const char *session,
     rc = dry_run ? live_read(&p.live, store, session, error)
                  : live_write(&p.live, store, session, error);
     if (!rc)
-        rc = choose_rules(&p);
+        rc = live_check_board(&p.live, "its states go by cairn_thread_prune", error)
+                 ?: choose_rules(&p);
     p.keeping.manual_too = rules->manual_too;
     if (!rc)
         rc = store_each_branch(store, p.live.row.session, prune_branch, &p, error);

@@ -440,16 +440,23 @@ int live_write(struct live *live, struct cairn_store *store, const char *session
     return live_begin(live, store, true, error) ?: live_find(live, session, error);
 }
 
+int live_check_board(const struct live *live, const char *what,
+                     struct cairn_error *error)
+{
+    struct str name = clean_str(live->row.name);
+    if (!live->settings.later[SETTING_THREAD].len)
+        return 0;
+    return error_set(error, CAIRN_EUSAGE,
+                     "session %.*s is a thread of a program (cairn/thread.h): %s",
+                     (int)name.len, name.ptr, what);
+}
+
 int live_check_open(const struct live *live, struct cairn_error *error)
 {
     struct str name = clean_str(live->row.name);
-    if (live->settings.later[SETTING_THREAD].len)
-        return error_set(error, CAIRN_EUSAGE,
-                         "session %.*s is a thread of a program: only that changes it "
-                         "(cairn/thread.h)",
-                         (int)name.len, name.ptr);
-    if (!live->row.ended_ns)
-        return 0;
+    int rc = live_check_board(live, "only that changes it", error);
+    if (rc || !live->row.ended_ns)
+        return rc;
     char word[SHELL_WORD_ROOM(CAIRN_SESSION_NAME_MAX)];
     return error_set(error, CAIRN_EUSAGE,
                      "session %.*s has ended: `cairn session switch %s` continues it",

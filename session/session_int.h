@@ -131,6 +131,9 @@ int live_check_items(struct live *live, struct cairn_error *error);
 int live_refuse_kind(struct cairn_error *error);
 /* From a row; live->item_error tells what is wrong. */
 int live_decode_item(struct live *live, const struct item_row *row, struct item *out);
+/* A session that is a thread has no board: CAIRN_EUSAGE, and `what` follows from that. */
+int live_check_board(const struct live *live, const char *what,
+                     struct cairn_error *error);
 /* A session that has ended is not changed, nor one that is a thread: CAIRN_EUSAGE. */
 int live_check_open(const struct live *live, struct cairn_error *error);
 
@@ -327,9 +330,12 @@ struct state_at {
     struct environment environment;
     struct context context; /* all empty: none was stored */
 };
-/* Verified and read whole. state_release in any case. */
+/* Verified and read whole. state_release in any case. CAIRN_EUSAGE: it is of a thread. */
 int state_read(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
                struct state_at *out, struct cairn_error *error);
+/* To be shown only: one of a thread, too, whose board is empty. */
+int state_read_any(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
+                   struct state_at *out, struct cairn_error *error);
 /* Of two, as far as they may differ: a section that both have is not read, of others
  * the boards have only what is not the same in both. All hypotheses and all evidence
  * are there, or what is known of hypotheses is the same. */

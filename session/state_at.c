@@ -115,6 +115,18 @@ static int state_open(struct cairn_store *store, struct sha256 *sha, uint64_t se
     return sections_read(store, sha, seq, &out->arena, &out->sections, &out->at, error);
 }
 
+/* Of a thread there is none. */
+static int check_board(const struct state_at *state, struct cairn_error *error)
+{
+    return state->sections.trigger != TRIGGER_THREAD
+               ? 0
+               : error_set(
+                     error, CAIRN_EUSAGE,
+                     "checkpoint debug:%llu has states of a thread, and no board: "
+                     "its program reads them (cairn/thread.h)",
+                     (unsigned long long)state->at.ref.seq);
+}
+
 /* *why says what is wrong with it; rc 0: nothing. */
 static int state_done(struct cairn_store *store, const struct state_at *state, int rc,
                       struct cairn_error *why, struct cairn_error *error)
@@ -130,6 +142,12 @@ static int state_done(struct cairn_store *store, const struct state_at *state, i
 
 int state_read(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
                struct state_at *out, struct cairn_error *error)
+{
+    return state_read_any(store, sha, seq, out, error) ?: check_board(out, error);
+}
+
+int state_read_any(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
+                   struct state_at *out, struct cairn_error *error)
 {
     struct cairn_error why = {0};
     return state_open(store, sha, seq, out, error)
@@ -226,7 +244,9 @@ int state_read_apart(struct cairn_store *store, struct sha256 *sha,
     int bad = 0;
     *out[0] = *out[1] = (struct state_at){.arena = ARENA_INIT};
     int rc = state_open(store, sha, seq[0], out[0], error)
-                 ?: state_open(store, sha, seq[1], out[1], error);
+                 ?: state_open(store, sha, seq[1], out[1], error)
+                 ?: check_board(out[0], error)
+                 ?: check_board(out[1], error);
     if (rc)
         return rc;
     rc = load_apart(&a, &bad);

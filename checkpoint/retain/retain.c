@@ -485,9 +485,9 @@ static int may_delete(struct deletion *d)
     if (!d->sound)
         return 0;
     int rc = refuse_fork(d);
-    if (rc || d->next || !kind->keep_newest)
+    if (rc || !kind->keep_one)
         return rc;
-    return kind->keep_newest(d->in->store, d->stream, d->seq, d->error);
+    return kind->keep_one(d->in->store, d->stream, d->seq, !d->next, d->error);
 }
 
 /* ---- Deleting ---- */

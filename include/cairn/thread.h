@@ -49,7 +49,7 @@ struct cairn_thread_channel {
                        is not there or does not have it, the state goes without it. */
 };
 
-/* A state. Those of an array are `size` bytes apart. */
+/* A state. */
 struct cairn_thread_state {
     size_t size; /* of this struct, or 0 */
     struct cairn_bytes thread, space, id;
@@ -72,7 +72,7 @@ struct cairn_thread_write {
 };
 
 /* Writes that belong to the state of a key, which need not be there (yet). They stay
- * when it is replaced. Those of an array are `size` bytes apart. */
+ * when it is replaced. */
 struct cairn_thread_writes {
     size_t size; /* of this struct, or 0 */
     struct cairn_bytes thread, space, id;
@@ -148,6 +148,21 @@ CAIRN_API int cairn_thread_threads(struct cairn_store *store,
  * refers to goes with the next `cairn gc`. */
 CAIRN_API int cairn_thread_delete(struct cairn_store *store, struct cairn_bytes thread,
                                   uint64_t *states, struct cairn_error *error);
+
+/* Copies a thread, in one transaction: its states and the writes that count, which have
+ * the time of the copy. Content is not stored again. *states (may be NULL): how many.
+ * CAIRN_ENOTFOUND; CAIRN_EEXISTS: `to` is there. */
+CAIRN_API int cairn_thread_copy(struct cairn_store *store, struct cairn_bytes from,
+                                struct cairn_bytes to, uint64_t *states,
+                                struct cairn_error *error);
+
+/* Retention: in each space the `keep` newest states stay (1 or more), the others and their
+ * writes go, in one transaction. Those that stay need none of them. Records go where all
+ * that is written after them goes, too, so a few of them may take room until a later
+ * call. *states (may be NULL): how many went. CAIRN_ENOTFOUND. */
+CAIRN_API int cairn_thread_prune(struct cairn_store *store, struct cairn_bytes thread,
+                                 uint64_t keep, uint64_t *states,
+                                 struct cairn_error *error);
 
 #ifdef __cplusplus
 }

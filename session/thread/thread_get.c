@@ -550,6 +550,7 @@ int cairn_thread_list(struct cairn_store *store,
                       const struct cairn_thread_filter *filter, cairn_thread_fn *each,
                       void *context, struct cairn_error *error)
 {
+    SIZE_CHECK("cairn_thread_filter", filter, error);
     struct listing l = {.each = each, .context = context};
     struct thread_place place = {0};
     int rc = get_begin(&l.g, store, error)

@@ -8,6 +8,8 @@
 #include "session/session_int.h"
 #include "storage/sessions/rows_thread.h"
 
+enum { THREAD_ENTRIES_MOST = 64 }; /* of one record */
+
 /* ---- thread_name.c ---- */
 
 #define THREAD_START "thread-" /* of the names of sessions that are threads */
@@ -41,6 +43,42 @@ int thread_value_put(struct cairn_store *store, struct str bytes, size_t within,
 /* The bytes, in the arena. */
 int thread_value_get(struct cairn_store *store, const struct thread_value *value,
                      struct arena *arena, struct str *out, struct cairn_error *error);
+
+/* ---- thread_write.c ---- */
+
+/* Entries on their way into records of one thread, in a write transaction. */
+struct thread_writer {
+    struct live *live;
+    uint64_t branch;
+    struct thread_end end;
+    struct thread_entry entries[THREAD_ENTRIES_MOST];
+    struct thread_record record; /* those that wait */
+    struct cairn_error *error;
+};
+
+/* thread_writer_close in any case. */
+int thread_writer_open(struct thread_writer *writer, struct live *live,
+                       struct str thread, uint64_t branch, struct cairn_error *error);
+/* Makes room for one more, by a record with those that wait if need be: what they
+ * point to may go then, and record.n is 0. */
+int thread_writer_room(struct thread_writer *writer);
+void thread_writer_add(struct thread_writer *writer, const struct thread_entry *entry);
+/* What waits becomes a record; unless rc, which is returned, is not 0. */
+int thread_writer_close(struct thread_writer *writer, int rc);
+
+/* A row of the index; seq 0 and no writes: there is none. */
+struct thread_row {
+    uint64_t seq;
+    struct buf writes;
+};
+
+int thread_row_get(struct thread_writer *writer, struct str space, struct str id,
+                   struct thread_row *row);
+void thread_row_release(struct thread_row *row);
+/* The content of a value of one record must not be collected while another record comes
+ * to refer to it. CAIRN_EDAMAGED: it is lost. */
+int thread_value_use(struct cairn_store *store, const struct thread_value *value,
+                     struct str channel, struct cairn_error *error);
 
 /* ---- thread_get.c ---- */
 

@@ -22,7 +22,6 @@ enum {
     NAME_MOST = 4096,
     VALUE_MOST = 64 << 20,
     PARTS_MOST = 100000, /* channels or writes of a state */
-    ENTRIES_MOST = 64,   /* of one record */
     WITHIN = 512,        /* bytes of a value in a record */
     WITHIN_STATE = 4096, /* of a state and its metadata */
     UNCHANGED_LEAST = 64 /* shorter ones are not worth an object */
@@ -41,11 +40,8 @@ struct putting {
     struct redactor *redactor;
     struct given *given;
     size_t n;
-    struct thread_place place;
-    struct thread_end end;
+    struct thread_writer to;
     struct thread_base read; /* what records of parents are written after */
-    struct thread_entry entries[ENTRIES_MOST];
-    struct thread_record record;
     struct cairn_error *error;
 };
 
@@ -201,40 +197,17 @@ static int know_secrets(struct putting *p)
 
 /* ---- The state that a state comes after ---- */
 
-struct found_row {
-    uint64_t seq;
-    struct buf writes;
-};
-
-static int take_row(void *context, const struct thread_state_row *row)
-{
-    struct found_row *found = context;
-    found->seq = row->seq;
-    buf_str(&found->writes, row->writes);
-    return 0;
-}
-
-/* *found is empty where there is no row. */
-static int find_row(struct putting *p, struct str space, struct str id,
-                    struct found_row *found)
-{
-    *found = (struct found_row){0};
-    int rc = store_get_thread_state(p->live.store, p->place.branch, space, &id,
-                                    take_row, found, p->error);
-    return rc == CAIRN_ENOTFOUND ? 0 : rc ?: buf_check(&found->writes, p->error);
-}
-
 /* *parent NULL: it is not there. */
 static int find_parent(struct putting *p, struct str space, struct str id,
                        struct thread_entry **parent)
 {
-    struct found_row row;
+    struct thread_row row;
     struct thread_record record;
-    *parent = thread_entry_of(&p->record, THREAD_STATE, space, id);
+    *parent = thread_entry_of(&p->to.record, THREAD_STATE, space, id);
     if (*parent)
         return 0;
-    int rc = find_row(p, space, id, &row);
-    buf_release(&row.writes);
+    int rc = thread_row_get(&p->to, space, id, &row);
+    thread_row_release(&row);
     if (rc || !row.seq)
         return rc;
     rc = thread_read(p->live.store, p->live.sha, row.seq, &p->read, &p->live.arena,
@@ -257,26 +230,13 @@ static const struct thread_value *value_of(const struct thread_entry *state,
     return NULL;
 }
 
-/* It must not be collected while another record comes to refer to it. */
-static int keep_object(struct putting *p, const struct thread_value *value,
-                       struct str channel)
-{
-    bool has;
-    int rc = store_use_object(p->live.store, &value->object, &has, p->error);
-    if (rc || has)
-        return rc;
-    return error_set(p->error, CAIRN_EDAMAGED,
-                     "the unchanged value of channel %.*s is lost: put it again",
-                     (int)(channel.len < 80 ? channel.len : 80), channel.ptr);
-}
-
 static int put_unchanged(struct putting *p, const struct thread_value *before,
                          struct thread_channel *out)
 {
-    struct str base = buf_view(&p->end.base.body);
+    struct str base = buf_view(&p->to.end.base.body);
     out->value = *before;
     if (before->pooled)
-        return keep_object(p, before, out->name);
+        return thread_value_use(p->live.store, before, out->name, p->error);
     if (before->bytes.len < UNCHANGED_LEAST ||
         (base.len && memmem(base.ptr, base.len, before->bytes.ptr, before->bytes.len)))
         return 0;
@@ -318,10 +278,10 @@ static int put_channels(struct putting *p, const struct cairn_thread_state *stat
 
 static int check_new(struct putting *p, struct str space, struct str id)
 {
-    struct found_row row;
-    int rc = find_row(p, space, id, &row);
-    buf_release(&row.writes);
-    if (!rc && (row.seq || thread_entry_of(&p->record, THREAD_STATE, space, id)))
+    struct thread_row row;
+    int rc = thread_row_get(&p->to, space, id, &row);
+    thread_row_release(&row);
+    if (!rc && (row.seq || thread_entry_of(&p->to.record, THREAD_STATE, space, id)))
         rc = error_set(p->error, CAIRN_EEXISTS,
                        "the thread has a state of that id already");
     return rc;
@@ -378,72 +338,28 @@ static int add_writes(struct putting *p, const struct cairn_thread_writes *write
     return rc;
 }
 
-static void add_seq(struct buf *writes, uint64_t seq)
-{
-    struct reader in = reader_of(writes->data, writes->size);
-    uint64_t last = 0;
-    for (uint64_t next = next_writes(&in, 0); next; next = next_writes(&in, next))
-        last = next;
-    if (last != seq)
-        buf_varint(writes, seq - last);
-}
-
-static int note_entry(struct putting *p, const struct thread_entry *entry, uint64_t seq)
-{
-    struct found_row found;
-    int rc = find_row(p, entry->space, entry->id, &found);
-    if (entry->kind == THREAD_STATE)
-        found.seq = seq;
-    else
-        add_seq(&found.writes, seq);
-    struct thread_state_row row = {.branch = p->place.branch,
-                                   .space = entry->space,
-                                   .id = entry->id,
-                                   .seq = found.seq,
-                                   .writes = buf_view(&found.writes)};
-    rc = rc ?: buf_check(&found.writes, p->error)
-             ?: store_put_thread_state(p->live.store, &row, p->error);
-    buf_release(&found.writes);
-    return rc;
-}
-
-/* What waits becomes one record. */
-static int append(struct putting *p)
-{
-    struct checkpoint_ref ref;
-    if (!p->record.n)
-        return 0;
-    p->record.time_ns = p->live.now.utc_ns;
-    int rc = thread_append(&p->end, &p->record, &ref, p->error);
-    for (uint32_t i = 0; i < p->record.n && !rc; i++)
-        rc = note_entry(p, &p->record.entries[i], ref.seq);
-    p->record.n = 0;
-    return rc;
-}
-
 static int put_one(struct putting *p, const struct given *given)
 {
+    struct thread_entry entry;
     if (given->writes && !given->writes->n_writes)
         return 0;
-    int rc = p->record.n == ENTRIES_MOST ? append(p) : 0;
-    struct thread_entry *entry = &p->entries[p->record.n];
-    rc = rc
-             ?: given->state ? add_state(p, given->state, entry)
-                             : add_writes(p, given->writes, entry);
-    p->record.n += rc == 0;
+    int rc = thread_writer_room(&p->to)
+                 ?: given->state ? add_state(p, given->state, &entry)
+                                 : add_writes(p, given->writes, &entry);
+    if (!rc)
+        thread_writer_add(&p->to, &entry);
     return rc;
 }
 
 static int put_thread(struct putting *p, const struct given *given, size_t n)
 {
-    const struct chains in = {p->live.store, p->live.sha, &sections_kind};
-    p->record = (struct thread_record){.thread = given->thread, .entries = p->entries};
-    int rc = thread_find_or_make(&p->live, given->thread, &p->place, p->error)
-                 ?: thread_open(&in, p->place.branch, &p->end, p->error);
+    struct thread_place place;
+    int rc = thread_find_or_make(&p->live, given->thread, &place, p->error)
+                 ?: thread_writer_open(&p->to, &p->live, given->thread, place.branch,
+                                       p->error);
     for (size_t i = 0; i < n && !rc; i++)
         rc = put_one(p, &given[i]);
-    rc = rc ?: append(p);
-    thread_end_release(&p->end);
+    rc = thread_writer_close(&p->to, rc);
     thread_base_release(&p->read);
     return rc;
 }
@@ -461,8 +377,10 @@ static int take_given(struct putting *p, const struct cairn_thread_state *states
                       size_t n_states, const struct cairn_thread_writes *writes,
                       size_t n_writes)
 {
-    size_t state_bytes = states && states->size ? states->size : sizeof *states,
-           writes_bytes = writes && writes->size ? writes->size : sizeof *writes;
+    for (size_t i = 0; i < n_states; i++)
+        SIZE_CHECK("cairn_thread_state", &states[i], p->error);
+    for (size_t i = 0; i < n_writes; i++)
+        SIZE_CHECK("cairn_thread_writes", &writes[i], p->error);
     p->given = calloc(n_states + n_writes + 1, sizeof *p->given);
     if (!p->given)
         return error_nomem(p->error);
@@ -470,10 +388,9 @@ static int take_given(struct putting *p, const struct cairn_thread_state *states
         struct given *given = &p->given[p->n];
         given->n = p->n++;
         if (i < n_states)
-            given->state = (const void *)((const char *)states + i * state_bytes);
+            given->state = &states[i];
         else
-            given->writes =
-                (const void *)((const char *)writes + (i - n_states) * writes_bytes);
+            given->writes = &writes[i - n_states];
         given->thread =
             str_of_bytes(given->state ? given->state->thread : given->writes->thread);
     }

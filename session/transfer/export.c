@@ -485,7 +485,10 @@ static int export_one(struct exporting *e, const char *session)
 {
     memset(e->last, 0, sizeof e->last);
     e->n_branches = e->n_places = 0;
-    int rc = live_read(&e->live, e->store, session, e->error) ?: write_parts(e);
+    int rc = live_read(&e->live, e->store, session, e->error)
+             ?: live_check_board(&e->live, "files of export do not carry its states",
+                                 e->error)
+             ?: write_parts(e);
     if (!rc && e->calls && e->calls->session)
         e->calls->session(e->calls->context, e->live.row.session, e->live.row.name.ptr,
                           e->live.row.name.ptr);
@@ -525,7 +528,7 @@ static int export_all(struct exporting *e)
         char text[24];
         u64_text(numbers.at[i], text);
         rc = export_one(e, text);
-        if (rc == CAIRN_EDAMAGED) {
+        if (rc == CAIRN_EDAMAGED || rc == CAIRN_EUSAGE) { /* a thread */
             refuse(e, e->error->text[0] ? e->error->text : text);
             buf_clear(&e->line);
             rc = 0;
@@ -588,7 +591,8 @@ int cairn_session_export(struct cairn_store *store, const char *session, bool al
         *result = e.result;
     if (!rc && e.result.refused)
         rc = error_set(error, CAIRN_EDAMAGED,
-                       "%llu damaged parts were left out of the export",
+                       "%llu parts that are damaged, or threads, were left out of the "
+                       "export",
                        (unsigned long long)e.result.refused);
     return rc;
 }

@@ -128,11 +128,11 @@ int store_each_thread_state(struct cairn_store *store,
             (const struct sql_value[]){value_u64(range->branch), space, limit, below},
             range->below ? 4 : 3, error);
     else
-        query_start(&query, store->db, SQL_EACH_THREAD_STATE,
-                    VALUES(value_u64(range->branch), space, limit, below,
-                           value_u64(range->below_branch),
-                           value_bytes(range->below_space)),
-                    error);
+        query_start(
+            &query, store->db, range->branch ? SQL_EACH_THREAD_STATE : SQL_EACH_STATE,
+            VALUES(value_u64(range->branch), space, limit, below,
+                   value_u64(range->below_branch), value_bytes(range->below_space)),
+            error);
     return each_row(&query, each, context);
 }
 

@@ -133,6 +133,8 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
 /* Pending writes alone make no state. */
 #define OF_SPACE "WHERE branch = ?1 AND space = ?2 AND seq > 0 "
 
+#define BELOW "AND (?4 IS NULL OR (id, branch, space) < (?4, ?5, ?6)) "
+
 /* Of checkpoints that are still there. */
 #define OF_CHECKPOINTS                                                                 \
     "WHERE seq BETWEEN ?3 AND ?4 AND EXISTS(SELECT 1 FROM checkpoint c WHERE c.seq = " \
@@ -748,10 +750,19 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_EACH_SPACE_STATE] = THREAD_STATE_COLUMNS OF_SPACE "ORDER BY id DESC LIMIT ?3",
     [SQL_EACH_SPACE_STATE_BELOW] =
         THREAD_STATE_COLUMNS OF_SPACE "AND id < ?4 ORDER BY id DESC LIMIT ?3",
+    /* Of each space, which is found by one seek, only as many as are wanted. */
     [SQL_EACH_THREAD_STATE] =
-        THREAD_STATE_COLUMNS "WHERE (?1 = 0 OR branch = ?1) "
-                             "AND (?2 IS NULL OR space = ?2) AND seq > 0 "
-                             "AND (?4 IS NULL OR (id, branch, space) < (?4, ?5, ?6)) "
+        "WITH RECURSIVE spaces(space) AS (SELECT min(space) FROM thread_state WHERE "
+        "branch = ?1 UNION ALL SELECT (SELECT min(space) FROM thread_state WHERE "
+        "branch = ?1 AND space > s.space) FROM spaces s WHERE s.space IS NOT NULL) "
+        "SELECT t.branch, t.space, t.id, t.seq, t.writes FROM spaces s "
+        "CROSS JOIN thread_state t WHERE t.branch = ?1 AND t.space = s.space AND "
+        "t.id IN (SELECT id FROM thread_state WHERE branch = ?1 AND space = s.space "
+        "AND seq > 0 AND id <= ifnull(?4, (SELECT max(id) FROM thread_state WHERE "
+        "branch = ?1 AND space = s.space)) " BELOW "ORDER BY id DESC LIMIT ?3) "
+        "ORDER BY t.id DESC, t.space DESC LIMIT ?3",
+    [SQL_EACH_STATE] =
+        THREAD_STATE_COLUMNS "WHERE (?2 IS NULL OR space = ?2) AND seq > 0 " BELOW
                              "ORDER BY id DESC, branch DESC, space DESC LIMIT ?3",
     [SQL_ALL_THREAD_STATE] =
         THREAD_STATE_COLUMNS "WHERE branch = ?1 ORDER BY space, id",

@@ -3,14 +3,22 @@
  * closed and opened again between any two steps. */
 #include "base/str.h"
 #include "cairn.h"
+#include "storage/rows_meta.h"
+#include "storage/store.h"
+#include "tests/support/random.h"
 #include "tests/support/remove_tree.h"
 #include "tests/support/suite.h"
 
 #include <inttypes.h>
+#include <spawn.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+extern char **environ;
 
 static char dir[256];
 static struct cairn_store *store;
@@ -386,8 +394,244 @@ START_TEST(many_states)
 }
 END_TEST
 
-int main(void)
+static void declare_secret(void)
 {
+    good(store_begin(store, -1, &error));
+    good(store_set_setting(store, "secrets", "CHECK_THREAD_SECRET", &error));
+    good(store_commit(store, &error));
+    ck_assert_int_eq(setenv("CHECK_THREAD_SECRET", "hunter2 and more", 1), 0);
+}
+
+static void expect_refused(int rc, const char *part)
+{
+    ck_assert_int_eq(rc, CAIRN_EUSAGE);
+    ck_assert_msg(strstr(error.text, part) != NULL, "%s", error.text);
+    ck_assert_ptr_null(strstr(error.text, "hunter2"));
+}
+
+/* As it is, or not at all. */
+START_TEST(secrets)
+{
+    const char base64[] =
+        "eyJhIjoiaHVudGVyMiBhbmQgbW9yZSJ9"; /* {"a":"hunter2 and more"} */
+    struct cairn_thread_channel channel = {.name = text("c"), .value = text(base64)};
+    struct cairn_thread_state state = {.thread = text("t"),
+                                       .id = text("1"),
+                                       .state = text("{}"),
+                                       .channels = &channel,
+                                       .n_channels = 1};
+    const struct cairn_thread_write write = {.task = text("k"),
+                                             .value = text("is hunter2 and more.")};
+    struct cairn_thread_writes writes = {
+        .thread = text("t"), .id = text("1"), .writes = &write, .n_writes = 1};
+    declare_secret();
+    expect_refused(put(&state), "CHECK_THREAD_SECRET");
+    expect_refused(put(&state), "the channel c");
+    channel.value = text("{}");
+    state.metadata = text("hunter2 and more");
+    expect_refused(put(&state), "the metadata has the secret CHECK_THREAD_SECRET");
+    expect_refused(cairn_thread_put(store, NULL, 0, &writes, 1, &error),
+                   "the value of a write has the secret CHECK_THREAD_SECRET");
+    open_again();
+    expect("t", "", NULL, NULL);
+    channel.value = text(base64);
+    state.metadata = text("");
+    state.keep_secrets = writes.keep_secrets = true;
+    good(cairn_thread_put(store, &state, 1, &writes, 1, &error));
+    open_again();
+    expect("t", "", NULL,
+           "1 :{}  {c=:eyJhIjoiaHVudGVyMiBhbmQgbW9yZSJ9} [k.0 =is hunter2 and more.]");
+}
+END_TEST
+
+static int swallow(void *context, const char *bytes, size_t n)
+{
+    (void)context;
+    (void)bytes;
+    (void)n;
+    return 0;
+}
+
+/* What makes boards of checkpoints, or deletes them, is not for threads. */
+START_TEST(other_calls)
+{
+    struct cairn_thread_state state = {
+        .thread = text("t"), .id = text("1"), .state = text("s")};
+    struct cairn_keep_rules rules = {.last = 1};
+    struct cairn_transfer result;
+    struct cairn_set set = {"text", "x"};
+    for (int i = 0; i < 3; i++)
+        good(put(&state));
+    open_again();
+    expect_refused(cairn_checkpoint_delete(store, "debug:3", &error), "of a thread");
+    expect_refused(cairn_checkpoint_delete(store, "debug:1", &error), "of a thread");
+    expect_refused(cairn_session_prune(store, "thread-t", &rules, false, NULL, &error),
+                   "a thread");
+    expect_refused(cairn_session_export(store, "thread-t", false, swallow, NULL, NULL,
+                                        &result, &error),
+                   "a thread");
+    expect_refused(cairn_session_switch(store, "thread-t", NULL, &error), "a thread");
+    expect_refused(cairn_item_add(store, "thread-t", "note", &set, 1, NULL, &error),
+                   "a thread");
+    expect_refused(cairn_session_copy(store, "debug:3", store, NULL, NULL, &error),
+                   "of a thread");
+    good(cairn_session_start(store, "s", true, NULL, &error));
+    expect_refused(cairn_session_restore(store, NULL, "debug:3", NULL, NULL, &error),
+                   "of a thread");
+    good(cairn_session_start(store, "thread-u", false, NULL, &error));
+    state.thread = text("u");
+    expect_refused(put(&state), "is none");
+    expect("t", "", NULL, "1 :s ");
+    expect_sound();
+}
+END_TEST
+
+/* ---- Damage ---- */
+
+static struct cairn_problem problem;
+static int problems;
+
+static int note_problem(void *context, const struct cairn_problem *found)
+{
+    (void)context;
+    problem = *found;
+    problems++;
+    return 0;
+}
+
+/* False: it has fewer bytes. */
+static bool flip(const char *column, int64_t seq, int at)
+{
+    char path[300];
+    sqlite3 *db;
+    sqlite3_blob *blob;
+    uint8_t byte;
+    snprintf(path, sizeof path, "%s/.cairn/cairn.db", dir);
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_blob_open(db, "main", "checkpoint", column, seq, 1, &blob),
+                     SQLITE_OK);
+    bool there = at < sqlite3_blob_bytes(blob);
+    if (there) {
+        ck_assert_int_eq(sqlite3_blob_read(blob, &byte, 1, at), SQLITE_OK);
+        byte ^= 0x10;
+        ck_assert_int_eq(sqlite3_blob_write(blob, &byte, 1, at), SQLITE_OK);
+    }
+    sqlite3_blob_close(blob);
+    sqlite3_close(db);
+    return there;
+}
+
+static void expect_named(int64_t seq, int at)
+{
+    struct cairn_verify_result result;
+    problems = 0;
+    open_again();
+    int rc = cairn_checkpoint_verify(store, NULL, note_problem, NULL, &result, &error);
+    cairn_store_close(store);
+    store = NULL;
+    ck_assert_msg(rc == CAIRN_EDAMAGED, "byte %d: %d %s", at, rc, error.text);
+    ck_assert_int_eq(problems, 1);
+    ck_assert_uint_eq(problem.seq, (uint64_t)seq);
+}
+
+/* Every byte of a full record and of a delta: it is named, and getting fails by name, or
+ * finds what was put. */
+START_TEST(flipped_bytes)
+{
+    const char *const columns[] = {"record", "digest"};
+    struct cairn_thread_state state = {
+        .thread = text("t"), .id = text("1"), .state = text("a state")};
+    good(put(&state));
+    state.id = text("2");
+    good(put(&state));
+    cairn_store_close(store);
+    store = NULL;
+    for (int64_t seq = 1; seq <= 2; seq++)
+        for (size_t c = 0; c < 2; c++)
+            for (int at = 0; flip(columns[c], seq, at); at += help_stride()) {
+                struct buf got = BUF_INIT;
+                struct cairn_bytes id = text(seq == 1 ? "1" : "2");
+                expect_named(seq, at);
+                open_again();
+                ck_assert_int_eq(cairn_thread_get(store, text("t"), text(""), &id,
+                                                  append_state, &got, &error),
+                                 CAIRN_EDAMAGED);
+                buf_release(&got);
+                cairn_store_close(store);
+                store = NULL;
+                ck_assert(flip(columns[c], seq, at));
+            }
+    open_again();
+    expect_sound();
+}
+END_TEST
+
+/* ---- Two processes ---- */
+
+enum { PUTS = 60 };
+
+static int play_puts(char **argv)
+{
+    char path[300], id[20], before[20] = "";
+    snprintf(path, sizeof path, "%s/.cairn", argv[1]);
+    struct cairn_store_options options = {.path = path, .sync = CAIRN_SYNC_OFF};
+    int rc = cairn_store_open(&store, &options, &error);
+    for (int i = 0; i < PUTS && !rc; i++) {
+        struct cairn_thread_channel channel = {
+            .name = text("c"), .value = text("first"), .unchanged = i > 0};
+        snprintf(id, sizeof id, "%03d", i);
+        struct cairn_thread_state state = {.thread = text("both"),
+                                           .space = text(argv[2]),
+                                           .id = text(id),
+                                           .parent = text(before),
+                                           .state = text(id),
+                                           .channels = &channel,
+                                           .n_channels = 1,
+                                           .only_new = true};
+        rc = put(&state);
+        memcpy(before, id, sizeof before);
+    }
+    cairn_store_close(store);
+    return rc ? 1 : 0;
+}
+
+static pid_t start_puts(const char *space)
+{
+    char self[] = "/proc/self/exe", word[20];
+    char *argv[] = {self, dir, word, NULL};
+    pid_t pid;
+    snprintf(word, sizeof word, "%s", space);
+    ck_assert_int_eq(posix_spawn(&pid, self, NULL, NULL, argv, environ), 0);
+    return pid;
+}
+
+START_TEST(two_processes)
+{
+    pid_t pids[] = {start_puts("a"), start_puts("b")};
+    struct cairn_bytes both = text("both");
+    const struct cairn_thread_filter filter = {.thread = &both};
+    struct buf got = BUF_INIT;
+    size_t n[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        int status;
+        ck_assert_int_eq(waitpid(pids[i], &status, 0), pids[i]);
+        ck_assert_int_eq(status, 0);
+    }
+    good(cairn_thread_threads(store, count_thread, n, &error));
+    ck_assert_uint_eq(n[0], 1);
+    ck_assert_uint_eq(n[1], 2 * PUTS);
+    expect("both", "a", NULL, "059<058 :059  {c=:first}");
+    expect("both", "b", NULL, "059<058 :059  {c=:first}");
+    good(cairn_thread_list(store, &filter, append_state, &got, &error));
+    buf_release(&got);
+    expect_sound();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    if (argc == 3)
+        return play_puts(argv);
     Suite *suite = suite_create("thread");
     TCase *tests = tcase_create("thread");
     tcase_set_timeout(tests, 60);
@@ -397,6 +641,10 @@ int main(void)
     tcase_add_test(tests, writes_of_a_step);
     tcase_add_test(tests, lists);
     tcase_add_test(tests, many_states);
+    tcase_add_test(tests, secrets);
+    tcase_add_test(tests, other_calls);
+    tcase_add_test(tests, flipped_bytes);
+    tcase_add_test(tests, two_processes);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
