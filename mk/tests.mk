@@ -54,7 +54,7 @@ EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed $(BUILD)/examples
 CRASH_TESTS := $(addprefix $(BUILD)/tests/crash/,crash task killer.so pauser.so)
 $(BUILD)/tests/tools/schema: $(call sources_in,tests/tools/schema)
 	$(from_sources)
-$(BUILD)/tests/tools/sow: $(BUILD)/libcairn.a
+$(BUILD)/tests/tools/sow $(BUILD)/tests/tools/threads: $(BUILD)/libcairn.a
 $(filter-out %/schema,$(TEST_TOOLS)) $(BUILD)/tests/crash/task: $(BUILD)/%: %.c
 	$(from_sources)
 # Black boxes: they run the command that stands beside them.

@@ -169,6 +169,11 @@ for store; do
         "$name: the members of the list with a number"
     ok "$name: reading left it as it was" cmp before .cairn/cairn.db
 
+    [ "$name" != store-v9-threads ] ||
+        is "$("$BUILD/tests/tools/threads" .cairn show | sha256sum | cut -c1-64)" \
+            3d000c6edc6d1d4f9089c9af1c548054cd2613c1101ea96712c1c817cb2c4afb \
+            "$name: the states of all threads"
+
     # A newer cairn writes into it: another workflow, then each unfinished run.
     printf 'name: newcomer\ntasks: {n: {cwd: /, run: echo new}}\n' >newcomer.yaml
     exits 0 cairn run newcomer.yaml

@@ -2,9 +2,10 @@
 # Makes a golden store: one run of every kind, in the format of the cairn that is given.
 # With `language`: runs of definitions of version 5, with all that it brought; with
 # `jobs`: of version 6, and what is stored of rounds, reuse and added tasks; with `ends`:
-# of version 7; with `calls`: of version 8, by the program in `examples/` beside it.
+# of version 7; with `calls`: of version 8, by the program in `examples/` beside it; with
+# `threads`: states of agents' frameworks, by the tool of that name beside it.
 #
-#   sh tests/tools/golden.sh CAIRN OUT.db.zst [language | jobs | ends | calls]
+#   sh tests/tools/golden.sh CAIRN OUT.db.zst [language | jobs | ends | calls | threads]
 #
 # A release that changes the format adds one (docs/format.md, "Versions of the store"):
 # it is made by that release, and never again. tests/cli/t-golden.sh records what every
@@ -251,6 +252,22 @@ END
     touch calm
     "$program" begin calls.yaml >>log
     mv pages.cairn .cairn
+    finish
+    exit
+fi
+
+if [ "${3-}" = threads ]; then
+    # And a run that was cut off, and a session, with which a newer cairn goes on.
+    cat >early.yaml <<'END'
+name: early
+defaults: {cwd: /}
+tasks:
+  a: {run: echo a}
+  b: {needs: a, run: 'if test -e /tmp/cairn-golden; then touch /tmp/cairn-golden/up; sleep 60; fi'}
+END
+    cut run early.yaml
+    expect 0 session start first
+    "$(dirname "$cairn")/tests/tools/threads" .cairn
     finish
     exit
 fi
