@@ -388,9 +388,9 @@ static const struct {
     {"log", {"tail lines n", "for the last lines: cairn log TASK | tail -n 20"}},
     {"events", {"tail lines n", "for the last lines: cairn events | tail -n 20"}},
     {"events",
-     {"since after",
-      "each line begins with its time; `cairn events --follow --position now` prints "
-      "what happens from now on"}},
+     {"after",
+      "--since TIME; `cairn events --follow --position now` prints what happens from "
+      "now on"}},
     {"log", {"since after until", "--timestamps prints the time of each line"}},
     {"log", {"previous p", "--attempt N prints an earlier attempt"}},
     {"cancel",

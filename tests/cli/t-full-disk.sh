@@ -11,7 +11,7 @@ END
 run sh -c 'ulimit -f 40 && exec cairn run undo.yaml'
 is "$status" 75 'no room for the store'
 says 'File too large'
-run sh -c 'ulimit -f 160 && exec cairn run undo.yaml --fresh'
+run sh -c 'ulimit -f 200 && exec cairn run undo.yaml --fresh'
 ok 'with some room it is done, or says that it is not saved' test "$status" -eq 0 -o "$status" -eq 9
 rm -rf .cairn
 

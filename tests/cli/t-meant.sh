@@ -18,7 +18,7 @@ graph --dot|did you mean --format dot?
 graph -o f|cairn graph >FILE
 checkpoint restore -f|did you mean --yes?
 rerun --dry-run a|cairn plan --rerun FILE TASK
-events --since 1h|cairn events --follow --position now
+events --after 1h|--since TIME
 log --since 1h|--timestamps
 log --previous a|--attempt N
 run --parallel 3|-j N

@@ -152,7 +152,9 @@ const parts = {
       await new Promise((resolve) => worker.once('message', resolve));
       await worker.terminate();
       const store = await Store.open('worker.cairn');
-      is([(await store.info(1)).state, (await store.info(1)).live], ['cancelled', false], 'a worker that is terminated leaves a run that can be resumed');
+      const left = await store.info(1);
+      // Unfinished: its last function had ended before the request to stop.
+      ok(['cancelled', 'unfinished'].includes(left.state) && !left.live, 'a worker that is terminated leaves a run that can be resumed');
       is((await store.resume(1, { callbacks: { a: async () => {} } })).state, 'completed', 'and it is');
       await store.close();
       return;

@@ -308,14 +308,15 @@ static void end_run(void *data)
     run->ending = true;
     struct attempt *attempt = run->unfinished;
     pthread_mutex_unlock(&run->lock);
+    /* First: the run must not end by what its last function's end makes of it. */
+    cairn_stop_request(run->stop);
+    cairn_stop_request(run->stop);
     while (attempt) {
         finish(attempt, CAIRN_CANCELLED, "Node has ended");
         pthread_mutex_lock(&run->lock);
         attempt = run->unfinished;
         pthread_mutex_unlock(&run->lock);
     }
-    cairn_stop_request(run->stop);
-    cairn_stop_request(run->stop);
     join(run);
     let_go(run);
 }

@@ -28,10 +28,10 @@ struct handle {
 napi_value error_value(napi_env env, const struct cairn_error *error)
 {
     static const char *const names[] = {
-        "CAIRN_OK",         "CAIRN_EUSAGE",  "CAIRN_EWORKFLOW", "CAIRN_ECHANGED",
-        "CAIRN_EDAMAGED",   "CAIRN_EOWNED",  "CAIRN_ENOTFOUND", "CAIRN_EBUSY",
-        "CAIRN_EIO",        "CAIRN_ENOMEM",  "CAIRN_ENEWER",    "CAIRN_ELIMIT",
-        "CAIRN_EAMBIGUOUS", "CAIRN_ESTOPPED"};
+        "CAIRN_OK",         "CAIRN_EUSAGE",   "CAIRN_EWORKFLOW", "CAIRN_ECHANGED",
+        "CAIRN_EDAMAGED",   "CAIRN_EOWNED",   "CAIRN_ENOTFOUND", "CAIRN_EBUSY",
+        "CAIRN_EIO",        "CAIRN_ENOMEM",   "CAIRN_ENEWER",    "CAIRN_ELIMIT",
+        "CAIRN_EAMBIGUOUS", "CAIRN_ESTOPPED", "CAIRN_EEXISTS"};
     size_t at = (size_t)-error->code;
     napi_value code, text, value, number;
     if (napi_create_string_utf8(
