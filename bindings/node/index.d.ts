@@ -151,6 +151,63 @@ export interface FeedEvent {
   id?: string;
 }
 
+/** A text is stored as UTF-8. */
+export type Bytes = string | Uint8Array;
+/** A value by name. `unchanged`: as the parent has it; kind and value are not stored again. */
+export type ThreadChannel = { name: Bytes; kind?: Bytes; value: Bytes; unchanged?: false } | { name: Bytes; unchanged: true };
+/** A state of a thread, under (thread, space, id); the newest of a space is the one with the greatest id, byte by byte. */
+export interface ThreadState {
+  thread: Bytes;
+  /** A part of a thread, such as a graph within a graph (default ""). */
+  space?: Bytes;
+  id: Bytes;
+  /** An id of the same thread and space, which need not be there. */
+  parent?: Bytes;
+  kind?: Bytes;
+  state?: Bytes;
+  metadataKind?: Bytes;
+  /** JSON, if it is to be found by a filter. */
+  metadata?: Bytes;
+  channels?: ThreadChannel[];
+  /** Store it even if a secret is in it that a workflow of the store declares; else CAIRN_EUSAGE. */
+  keepSecrets?: boolean;
+  /** CAIRN_EEXISTS if the key is there; else it is replaced. */
+  onlyNew?: boolean;
+}
+/** Pending writes of a step. Of one task and index the first counts; of a negative index the last. */
+export interface ThreadWrites {
+  thread: Bytes;
+  space?: Bytes;
+  /** Of the state they belong to, which need not be there. */
+  id: Bytes;
+  writes: { task: Bytes; path?: Bytes; channel: Bytes; kind?: Bytes; value: Bytes; index: number }[];
+  keepSecrets?: boolean;
+}
+export interface FoundState {
+  thread: string;
+  space: string;
+  id: string;
+  parent?: string;
+  kind: string;
+  state: Buffer;
+  metadataKind: string;
+  metadata: Buffer;
+  madeMs: number;
+  /** The record that has it, "debug:42-...", for `cairn checkpoint show`. */
+  checkpoint: string;
+  channels: { name: string; kind: string; value: Buffer }[];
+  /** By path, task and index. */
+  writes: { task: string; path: string; channel: string; kind: string; value: Buffer; index: number }[];
+}
+export interface ThreadInfo {
+  thread: string;
+  /** Of all spaces. */
+  states: number;
+  /** Its number as a session of the store. */
+  session: number;
+  startedMs: number;
+}
+
 /** An open store. Its calls are carried out one after the other, in the order in which they were made, on libuv's pool. */
 export class Store {
   private constructor();
@@ -170,6 +227,20 @@ export class Store {
   /** Completes or fails an external task that waits for a person or another program. */
   complete(run: number, task: string, values?: Record<string, string | number | boolean>): Promise<void>;
   fail(run: number, task: string, message?: string): Promise<void>;
+  /** States of threads, then writes: all in one transaction, or none. Calls that wait share one, and its sync. */
+  putStates(puts: { states?: ThreadState[]; writes?: ThreadWrites[] }): Promise<void>;
+  /** One state, without `id` the newest of its space. */
+  getState(thread: Bytes, options?: { space?: Bytes; id?: Bytes }): Promise<FoundState | undefined>;
+  /** States by id, the greatest first. `metadata`: only those whose metadata have each of its keys with an equal value. */
+  listStates(filter?: { thread?: Bytes; space?: Bytes; before?: Bytes; limit?: number; metadata?: Record<string, unknown> }): AsyncGenerator<FoundState, void, void>;
+  /** The one that was made last first. */
+  threads(): Promise<ThreadInfo[]>;
+  /** How many states it had; of one that is not there 0. */
+  deleteThread(thread: Bytes): Promise<number>;
+  /** Content is not stored again. How many states; CAIRN_ENOTFOUND, CAIRN_EEXISTS. */
+  copyThread(from: Bytes, to: Bytes): Promise<number>;
+  /** The `keep` newest states of each space stay (1 or more). How many went. */
+  pruneThread(thread: Bytes, keep: number): Promise<number>;
   /** What happens in the store, whichever process does it, from a position on: undefined is the beginning, "now" only what comes. */
   watch(options?: { position?: string; session?: string; signal?: AbortSignal; pollMs?: number }): AsyncGenerator<FeedEvent, void, void>;
 }

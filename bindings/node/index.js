@@ -238,6 +238,60 @@ export class Store {
     await this.#call('fail', run, task, message);
   }
 
+  // ---- Threads: cairn/thread.h ----
+
+  async putStates({ states = [], writes = [] }) {
+    let nChannels = 0, nWrites = 0;
+    const values = [];
+    for (const s of states) {
+      const channels = s.channels ?? [];
+      nChannels += channels.length;
+      values.push(s.thread, s.space ?? '', s.id, s.parent, s.kind, s.state, s.metadataKind, s.metadata, s.keepSecrets ?? false,
+        s.onlyNew ?? false, channels.length);
+      for (const c of channels) values.push(c.name, c.unchanged ?? false, c.kind, c.value);
+    }
+    for (const of of writes) {
+      nWrites += of.writes.length;
+      values.push(of.thread, of.space ?? '', of.id, of.keepSecrets ?? false, of.writes.length);
+      for (const w of of.writes) values.push(w.task, w.path, w.channel, w.kind, w.value, w.index);
+    }
+    await this.#call('thread_put', states.length, nChannels, writes.length, nWrites, ...values);
+  }
+  async getState(thread, { space = '', id } = {}) {
+    const r = new Reader(await this.#call('thread_get', thread, space, id));
+    return r.more ? foundState(r) : undefined;
+  }
+  // By pages: what is long is neither read nor held as a whole.
+  async *listStates({ thread, space, before, limit, metadata } = {}) {
+    const filter = metadata === undefined ? undefined : JSON.stringify(metadata);
+    let more = limit !== 0, pageBytes = 16 * 1024;
+    while (more) {
+      const r = new Reader(await this.#call('thread_list', thread, space, before, limit ?? 0, filter, pageBytes));
+      let kind;
+      while ((kind = r.number()) === 1) {
+        before = r.bytes();
+        yield foundState(r);
+        if (limit !== undefined) limit--;
+      }
+      more = kind === 2 && limit !== 0;
+      pageBytes = 1024 * 1024;
+    }
+  }
+  async threads() {
+    const r = new Reader(await this.#call('thread_threads')), threads = [];
+    while (r.more) threads.push({ thread: r.text(), states: r.number(), session: r.number(), startedMs: r.number() / 1e6 });
+    return threads;
+  }
+  async deleteThread(thread) {
+    return new Reader(await this.#call('thread_delete', thread)).number();
+  }
+  async copyThread(from, to) {
+    return new Reader(await this.#call('thread_copy', from, to)).number();
+  }
+  async pruneThread(thread, keep) {
+    return new Reader(await this.#call('thread_prune', thread, keep)).number();
+  }
+
   // By a handle of its own: this one stays free, and can be closed meanwhile.
   async *watch({ position, session, signal, pollMs = 100 } = {}) {
     const handle = native.handle();
@@ -264,3 +318,14 @@ export class Store {
 const feedEvent = (r) => r.flag()
   ? { run: r.number(), turn: r.number(), timeMs: r.number() / 1e6, kind: r.text(), task: r.text(), attempt: r.number(), outcome: r.text(), reason: r.text(), text: r.text() }
   : { session: r.number(), sessionName: r.text(), turn: r.number(), timeMs: r.number() / 1e6, kind: r.text(), verb: r.text(), id: r.text(), text: r.text() };
+
+const foundState = (r) => {
+  const found = {
+    thread: r.text() ?? '', space: r.text() ?? '', id: r.text() ?? '', parent: r.text() || undefined, kind: r.text() ?? '', state: r.bytes() ?? nothing,
+    metadataKind: r.text() ?? '', metadata: r.bytes() ?? nothing, madeMs: r.number() / 1e6, checkpoint: r.text(), channels: [], writes: [],
+  };
+  for (let n = r.number(); n > 0; n--) found.channels.push({ name: r.text() ?? '', kind: r.text() ?? '', value: r.bytes() ?? nothing });
+  for (let n = r.number(); n > 0; n--)
+    found.writes.push({ task: r.text() ?? '', path: r.text() ?? '', channel: r.text() ?? '', kind: r.text() ?? '', value: r.bytes() ?? nothing, index: r.number() });
+  return found;
+};

@@ -1,5 +1,5 @@
 # @cairn/node (bindings/node): built as npm would build it, then runs of functions: what they
-# return, their errors, stops; killed, ended and resumed.
+# return, their errors, stops; killed, ended and resumed; states of threads.
 . "$TESTS/cli/tap.sh"
 . "$TESTS/node/package.sh"
 node_package
@@ -31,5 +31,7 @@ is "$status" 3 'process.exit with a function at work'
 exits 0 cairn status --store exit.cairn
 says 'interrupted' 'its run can be resumed'
 part worker 'a worker that is terminated'
+part threads 'states of threads'
+exits 0 cairn checkpoint verify --store threads.cairn
 
 done_testing

@@ -135,6 +135,63 @@ const parts = {
     const store = await Store.open('crash.cairn');
     await store.run(pages());
   },
+  // States of an agent's framework (cairn/thread.h).
+  async threads() {
+    const store = await Store.open('threads.cairn');
+    const odd = '\ud800|:\0é', text = (found) => found.channels.map(({ name, kind, value }) => [name, kind, value.toString()]);
+    await store.putStates({
+      states: [
+        { thread: odd, space: 'a|b:c', id: '1', kind: 'json', state: '{}', metadata: '{"step":1}', channels: [{ name: 'x', kind: 'json', value: '1' }, { name: 'y', value: new Uint8Array([0, 255]) }] },
+        { thread: odd, space: 'a|b:c', id: '2', parent: '1', metadata: '{"step":2}', channels: [{ name: 'x', unchanged: true }, { name: 'y', value: 'new' }] },
+      ],
+      writes: [{ thread: odd, space: 'a|b:c', id: '2', writes: [{ task: 't', path: 'p', channel: 'x', kind: 'json', value: '7', index: 0 }, { task: 't', channel: 'e', value: '', index: -1 }] }],
+    });
+    const newest = await store.getState(odd, { space: 'a|b:c' });
+    is([newest.thread, newest.space, newest.id, newest.parent, newest.metadata.toString(), text(newest)],
+      [odd, 'a|b:c', '2', '1', '{"step":2}', [['x', 'json', '1'], ['y', '', 'new']]], 'the newest state, with what its parent has');
+    is(newest.writes.map((w) => [w.task, w.path, w.channel, w.kind, w.value.toString(), w.index]), [['t', '', 'e', '', '', -1], ['t', 'p', 'x', 'json', '7', 0]], 'its writes');
+    const first = await store.getState(odd, { space: 'a|b:c', id: '1' });
+    is([first.parent, first.kind, first.channels[1].value.equals(Buffer.from([0, 255])), first.writes], [undefined, 'json', true, []], 'one by id');
+    is([await store.getState(odd), await store.getState('none')], [undefined, undefined], 'what is not there');
+
+    // Puts that wait share a transaction; one that is refused fails alone.
+    const puts = Array.from({ length: 200 }, (_, i) => store.putStates({
+      states: [{ thread: 'many', id: String(1000 + i), parent: String(999 + i), metadata: `{"odd":${i % 2}}`, onlyNew: i === 150,
+        channels: [{ name: 'big', value: 'v'.repeat(i % 10 === 0 ? 9000 : 9) }, { name: 'kept', ...(i ? { unchanged: true } : { value: 'from the first' }) }] }],
+    }));
+    puts.push(store.putStates({ states: [{ thread: 'many', id: '1000', onlyNew: true }] }));
+    puts.push(store.putStates({ states: [{ thread: 'many', id: '2', channels: [{ name: 'x', value: '' }, { name: 'x', value: '' }] }] }));
+    puts.push(store.putStates({ states: [{ thread: 'many', id: '3' }] }));
+    const settled = await Promise.allSettled(puts);
+    is(settled.map((s) => s.reason?.code).filter((code) => code), ['CAIRN_EEXISTS', 'CAIRN_EUSAGE'], 'of many puts two are refused');
+    const all = [];
+    for await (const found of store.listStates({ thread: 'many' })) all.push(found);
+    is(all.map(({ id }) => id), [...Array.from({ length: 200 }, (_, i) => String(1199 - i)), '3'].sort().reverse(), 'the others are there, by pages');
+    is(text(all.find(({ id }) => id === '1199'))[1], ['kept', '', 'from the first'], 'what all have unchanged');
+    await store.copyThread('many', 'copy');
+    const listed = async (filter) => {
+      const ids = [];
+      for await (const found of store.listStates(filter)) ids.push(found.id);
+      return ids;
+    };
+    is(await listed({ before: '1004', limit: 5 }), ['1003', '1003', '1002', '1002', '1001'], 'a list of all threads, before, limit');
+    is((await listed({})).length, 404, 'all of all threads');
+    is(await listed({ thread: 'copy', metadata: { odd: 1 }, limit: 2 }), ['1199', '1197'], 'a filter of metadata');
+    is(await listed({ limit: 0 }), [], 'none');
+    is((await store.threads()).map(({ thread, states }) => [thread, states]), [['copy', 201], ['many', 201], [odd, 2]], 'the threads');
+    await refused('CAIRN_EEXISTS', 'a copy over a thread', () => store.copyThread('many', odd));
+    await refused('CAIRN_ENOTFOUND', 'a copy of none', () => store.copyThread('none', 'x'));
+    await refused('CAIRN_EUSAGE', 'retention of nothing', () => store.pruneThread('copy', 0));
+    is([await store.pruneThread('copy', 3), await listed({ thread: 'copy' })], [198, ['3', '1199', '1198']], 'retention');
+    // A delete is behind the put before it, and before the put behind it.
+    const order = [store.putStates({ states: [{ thread: 'many', id: 'z' }] }), store.deleteThread('many'), store.putStates({ states: [{ thread: 'many', id: 'a' }] })];
+    is([(await Promise.all(order))[1], await listed({ thread: 'many' }), await store.deleteThread('none')], [202, ['a'], 0], 'a delete keeps its place');
+    await refused('CAIRN_EUSAGE', 'no number as a value', () => store.putStates({ states: [{ thread: 'many', id: 'b', channels: [{ name: 'x', value: { } }] }] }));
+    await store.close();
+    const reader = await Store.open({ path: 'threads.cairn', readOnly: true });
+    await refused('CAIRN_EUSAGE', 'a put by a handle that only reads', () => reader.putStates({ states: [{ thread: 'many', id: 'b' }] }));
+    await reader.close();
+  },
   async resume() {
     const store = await Store.open('crash.cairn');
     const { state } = await store.resume(1, pages());
