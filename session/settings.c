@@ -511,7 +511,7 @@ void settings_cross(struct session_settings *settings, uint8_t threshold)
             settings->later[SETTING_CROSSED] = str_of(context_thresholds[i].text);
 }
 
-/* What thread_text makes; len 0 says that it is none. */
+/* What session/thread/thread_name.c makes; len 0 says that it is none. */
 static bool is_thread(struct str text)
 {
     return text.len > 0 && !memchr(text.ptr, 0, text.len);

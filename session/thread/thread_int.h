@@ -19,11 +19,6 @@ struct thread_place {
     int64_t started_ns;
 };
 
-/* The name of its session. A thread whose name is long has a digest in it. */
-void thread_session_name(struct sha256 *sha, struct str thread,
-                         char out[CAIRN_SESSION_NAME_MAX]);
-/* What the settings of the session say of it: every name has a text of its own. */
-void thread_text(struct str thread, struct buf *out);
 /* Appends the name that has this text; false: none has. */
 bool thread_of_text(struct str text, struct buf *out);
 /* CAIRN_ENOTFOUND. CAIRN_EUSAGE: a session that is no thread has its name. */
@@ -43,6 +38,10 @@ int thread_value_put(struct cairn_store *store, struct str bytes, size_t within,
 /* The bytes, in the arena. */
 int thread_value_get(struct cairn_store *store, const struct thread_value *value,
                      struct arena *arena, struct str *out, struct cairn_error *error);
+/* The content of a value of one record must not be collected while another record comes
+ * to refer to it. CAIRN_EDAMAGED: it is lost. */
+int thread_value_use(struct cairn_store *store, const struct thread_value *value,
+                     struct str channel, struct cairn_error *error);
 
 /* ---- thread_write.c ---- */
 
@@ -75,10 +74,6 @@ struct thread_row {
 int thread_row_get(struct thread_writer *writer, struct str space, struct str id,
                    struct thread_row *row);
 void thread_row_release(struct thread_row *row);
-/* The content of a value of one record must not be collected while another record comes
- * to refer to it. CAIRN_EDAMAGED: it is lost. */
-int thread_value_use(struct cairn_store *store, const struct thread_value *value,
-                     struct str channel, struct cairn_error *error);
 
 /* ---- thread_get.c ---- */
 

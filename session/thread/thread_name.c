@@ -2,6 +2,8 @@
 /* A thread is a session: how the one is found by the bytes that name the other. */
 #include "session/thread/thread_int.h"
 
+#include "base/words.h"
+
 #include <stdio.h>
 
 static bool is_plain(uint8_t c)
@@ -10,7 +12,8 @@ static bool is_plain(uint8_t c)
            c == '-' || c == '_' || c == '.' || c == ':' || c == '@';
 }
 
-void thread_text(struct str thread, struct buf *out)
+/* What the settings of the session say of it: every name has a text of its own. */
+static void thread_text(struct str thread, struct buf *out)
 {
     buf_text(out, THREAD_START);
     for (size_t i = 0; i < thread.len; i++) {
@@ -22,18 +25,13 @@ void thread_text(struct str thread, struct buf *out)
     }
 }
 
-static int hex_value(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool thread_of_text(struct str text, struct buf *out)
 {
     if (!str_begins(text, STR(THREAD_START)))
         return false;
     for (size_t i = sizeof THREAD_START - 1; i < text.len; i++) {
-        int high = i + 2 < text.len ? hex_value(text.ptr[i + 1]) : -1,
-            low = i + 2 < text.len ? hex_value(text.ptr[i + 2]) : -1;
+        int high = i + 2 < text.len ? hex_digit(text.ptr[i + 1]) : -1,
+            low = i + 2 < text.len ? hex_digit(text.ptr[i + 2]) : -1;
         if (is_plain((uint8_t)text.ptr[i])) {
             buf_byte(out, (uint8_t)text.ptr[i]);
         } else if (text.ptr[i] == '%' && high >= 0 && low >= 0) {
@@ -46,29 +44,29 @@ bool thread_of_text(struct str text, struct buf *out)
     return true;
 }
 
-/* '+' is in no text. */
-void thread_session_name(struct sha256 *sha, struct str thread,
-                         char out[CAIRN_SESSION_NAME_MAX])
+/* The text, and the name of the session: the text, or where it is long a digest behind a
+ * '+', which is in no text. */
+static int name_thread(struct sha256 *sha, struct str thread, struct buf *text,
+                       char name[CAIRN_SESSION_NAME_MAX], struct cairn_error *error)
 {
     struct digest digest;
     char hex[DIGEST_HEX_SIZE];
-    size_t n = sizeof THREAD_START - 1;
-    memcpy(out, THREAD_START, n);
-    for (size_t i = 0; i < thread.len && n < CAIRN_SESSION_NAME_MAX - 4; i++) {
-        uint8_t c = (uint8_t)thread.ptr[i];
-        n += (size_t)snprintf(out + n, 4, is_plain(c) ? "%c" : "%%%02x", c);
-        out[n] = 0;
-        if (n >= CAIRN_SESSION_NAME_MAX - 4 && i + 1 < thread.len)
-            n = CAIRN_SESSION_NAME_MAX;
+    thread_text(thread, text);
+    if (buf_check(text, error) != 0)
+        return CAIRN_ENOMEM;
+    size_t last = thread.len == 0                                 ? 0
+                  : is_plain((uint8_t)thread.ptr[thread.len - 1]) ? 1
+                                                                  : 3;
+    if (text->size - last < CAIRN_SESSION_NAME_MAX - 4) {
+        snprintf(name, CAIRN_SESSION_NAME_MAX, "%.*s", (int)text->size, text->data);
+        return 0;
     }
-    out[n < CAIRN_SESSION_NAME_MAX ? n : 0] = 0;
-    if (n < CAIRN_SESSION_NAME_MAX)
-        return;
     sha256_begin(sha);
     sha256_add(sha, thread.ptr, thread.len);
     sha256_end(sha, &digest);
     digest_hex(&digest, hex);
-    snprintf(out, CAIRN_SESSION_NAME_MAX, THREAD_START "+%s", hex);
+    snprintf(name, CAIRN_SESSION_NAME_MAX, THREAD_START "+%s", hex);
+    return 0;
 }
 
 struct looking {
@@ -101,11 +99,10 @@ int thread_find(struct cairn_store *store, struct sha256 *sha, struct str thread
     char name[CAIRN_SESSION_NAME_MAX];
     struct buf text = BUF_INIT;
     uint64_t session = 0;
-    thread_session_name(sha, thread, name);
-    thread_text(thread, &text);
-    struct looking l = {buf_view(&text), place, error};
-    int rc = buf_check(&text, error)
-             ?: store_find_session(store, str_of(name), &session, error)
+    struct looking l = {.place = place, .error = error};
+    int rc = name_thread(sha, thread, &text, name, error);
+    l.text = buf_view(&text);
+    rc = rc ?: store_find_session(store, str_of(name), &session, error)
              ?: store_get_session(store, session, take_row, &l, error);
     buf_release(&text);
     return rc == CAIRN_ENOTFOUND
@@ -119,11 +116,9 @@ static int make(struct live *live, struct str thread, struct thread_place *place
 {
     char name[CAIRN_SESSION_NAME_MAX];
     struct buf text = BUF_INIT;
-    thread_session_name(live->sha, thread, name);
-    thread_text(thread, &text);
     live->turn = live->logged = 0;
-    int rc =
-        buf_check(&text, error) ?: session_begin(live, name, &live->now, false, error);
+    int rc = name_thread(live->sha, thread, &text, name, error)
+                 ?: session_begin(live, name, &live->now, false, error);
     if (!rc) {
         live->settings.later[SETTING_THREAD] = buf_view(&text);
         rc = live_put_row(live, error);

@@ -90,3 +90,15 @@ int thread_value_get(struct cairn_store *store, const struct thread_value *value
     buf_release(&bytes);
     return !rc && arena->failed ? error_nomem(error) : rc;
 }
+
+int thread_value_use(struct cairn_store *store, const struct thread_value *value,
+                     struct str channel, struct cairn_error *error)
+{
+    bool has = true;
+    int rc = value->pooled ? store_use_object(store, &value->object, &has, error) : 0;
+    if (rc || has)
+        return rc;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the value of channel %.*s is lost: put it again",
+                     (int)(channel.len < 80 ? channel.len : 80), channel.ptr);
+}

@@ -96,20 +96,6 @@ int store_count_thread_states(struct cairn_store *store, uint64_t branch,
     return rc;
 }
 
-int store_each_thread_space(struct cairn_store *store, uint64_t branch,
-                            int (*each)(void *, struct str space, uint64_t states),
-                            void *context, struct cairn_error *error)
-{
-    struct query query;
-    store_assert_open(store);
-    query_start(&query, store->db, SQL_EACH_THREAD_SPACE, VALUES(value_u64(branch)),
-                error);
-    while (query_step(&query))
-        query.rc = each(context, query_blob(&query, 0), query_u64(&query, 1));
-    int rc = query_end(&query);
-    return rc > 0 ? 0 : rc;
-}
-
 /* One space of one thread is read in the order of the index, whatever is behind. */
 int store_each_thread_state(struct cairn_store *store,
                             const struct thread_state_range *range,

@@ -33,9 +33,6 @@ int store_get_thread_state(struct cairn_store *store, uint64_t branch, struct st
                            struct cairn_error *error);
 int store_count_thread_states(struct cairn_store *store, uint64_t branch,
                               uint64_t *states, struct cairn_error *error);
-int store_each_thread_space(struct cairn_store *store, uint64_t branch,
-                            int (*each)(void *, struct str space, uint64_t states),
-                            void *context, struct cairn_error *error);
 
 struct thread_state_range {
     uint64_t branch;         /* 0: all */
