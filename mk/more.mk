@@ -73,7 +73,8 @@ demo: all ## run the licences example, kill it, resume it
 # ---- Fuzzing ------------------------------------------------------------------
 # One program per tests/fuzz/fuzz_X.c (libFuzzer, so clang), with the library compiled
 # anew under sanitizers. FUZZ_TPL=path/to/tpl.c puts libtpl's source (1.6) into them, so
-# that the sanitizers see it, too.
+# that the sanitizers see it, too. In a build that has sanitizers the programs only replay
+# files (tests/fuzz/replay.c) and share its objects; nothing of clang is needed.
 FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 600
 FUZZ_JOBS ?= 2
@@ -84,28 +85,41 @@ FUZZ_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-f
 FUZZ_CFLAGS = $(filter-out -fsanitize=% -D_FORTIFY_SOURCE=% -O2,$(ALL_CFLAGS)) -O1 -g1 $(FUZZ_FLAGS) \
   -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 FUZZ_CLI := $(addprefix cli/,describe.c format.c items.c json.c lineage.c picture.c ui.c) # which pages need
+FUZZ_SOURCES := $(LIB_SOURCES) $(SERVER_SOURCES) $(WEB_SOURCES) $(FUZZ_CLI)
 FUZZ_LIBS = $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o $(filter-out -ltpl,$(LIBS)),$(LIBS))
-FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(LIB_SOURCES) $(SERVER_SOURCES) $(WEB_SOURCES) \
-  $(FUZZ_CLI))
+ifeq ($(SANITIZE),)
+FUZZ_OBJECTS := $(FUZZ_SOURCES:%.c=$(BUILD)/fuzz/%.o)
 $(BUILD)/fuzz/tpl.o: $(FUZZ_TPL)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(FUZZ_CC) -O1 -g -w $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -I$(dir $(FUZZ_TPL)) -c -o $@ $<
 $(FUZZ_OBJECTS): $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+FUZZ_LINK = $(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer
+else
+# Compiled anew is only what has other limits there.
+override FUZZ_TPL :=
+FUZZ_LIMITED := $(shell grep -lEw 'LIMIT_TASKS|LIMIT_EDGES|FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION' $(FUZZ_SOURCES))
+FUZZ_OBJECTS := $(FUZZ_LIMITED:%.c=$(BUILD)/fuzz/%.o) $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(FUZZ_LIMITED),$(FUZZ_SOURCES)))
+FUZZ_REPLAY := $(BUILD)/fuzz/tests/fuzz/replay.o
+$(FUZZ_LIMITED:%.c=$(BUILD)/fuzz/%.o) $(FUZZ_REPLAY): $(BUILD)/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -MMD -MP -c -o $@ $<
+FUZZ_LINK = $(CC) $(ALL_CFLAGS) -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+endif
 $(BUILD)/fuzz/internal.a: $(FUZZ_OBJECTS) $(BUILD)/process/helper_image.o $(BUILD)/web/assets.o
 	@rm -f $@
-	$(call say,AR,$@)$(AR) rcs $@ $^
+	$(call say,AR,$@)$(AR) rcsT $@ $^
 $(FUZZ_PROGRAMS): $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) \
-  $(BUILD)/fuzz/internal.a $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o)
-	$(call say,CCLD,$@)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $< $(BUILD)/fuzz/internal.a \
-	  $(filter-out -fsanitize=%,$(ALL_LDFLAGS)) $(FUZZ_LIBS)
+  $(FUZZ_REPLAY) $(BUILD)/fuzz/internal.a $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o)
+	$(call say,CCLD,$@)$(FUZZ_LINK) -o $@ $< $(FUZZ_REPLAY) $(BUILD)/fuzz/internal.a \
+	  $(filter-out -fsanitize=%,$(ALL_LDFLAGS)) $(FUZZ_LIBS) -lm
 -include $(FUZZ_OBJECTS:.o=.d)
 
 RUN_FUZZ = BUILD='$(BUILD)' FUZZ_JOBS='$(FUZZ_JOBS)' sh tests/fuzz/run.sh
-.PHONY: fuzz fuzz-short fuzz-corpus fuzz-programs fuzz-programs-if-possible
+.PHONY: fuzz fuzz-short fuzz-corpus fuzz-replay fuzz-programs fuzz-programs-if-possible
 fuzz-programs: $(FUZZ_PROGRAMS)
-prove prove-short: fuzz-programs-if-possible
+prove: fuzz-programs-if-possible
 fuzz-programs-if-possible: $(BUILD)/process/helper_image.o # else p-fuzz says what is missing
 	@mkdir -p $(BUILD)/fuzz
 	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
@@ -115,8 +129,11 @@ fuzz: fuzz-programs ## feed hostile bytes to every decoder, FUZZ_SECONDS (600) t
 	@FUZZ_SECONDS='$(FUZZ_SECONDS)' $(RUN_FUZZ)
 fuzz-short: fuzz-programs ## the same for 10 seconds each
 	@FUZZ_SECONDS=10 $(RUN_FUZZ)
-fuzz-corpus: fuzz-programs ## only what is in tests/fuzz/corpus
-	@FUZZ_SECONDS=0 $(RUN_FUZZ)
+fuzz-corpus: fuzz-replay ## only what is in tests/fuzz/corpus, by programs of `make sanitize`
+	@FUZZ_SECONDS=0 FUZZ_JOBS='$(FUZZ_JOBS)' BUILD='$(BUILD)/asan' sh tests/fuzz/run.sh
+fuzz-replay:
+	@$(MAKE) --no-print-directory $(SANITIZED) fuzz-programs
+prove-short: fuzz-replay
 
 # ---- Reading over the code ----------------------------------------------------
 SOURCE_DIRS := $(sort $(foreach room,$(ROOMS),$(firstword $(subst /, ,$(room))))) cli server web bindings include examples tests bench

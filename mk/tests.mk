@@ -150,8 +150,9 @@ quick-rooms: $(QUICK_TESTS)
 	@$(if $(ROOMS_TO_TEST),touch $(ROOMS_TO_TEST:%=$(BUILD)/%/passed))
 
 # Everything takes several times as long under sanitizers and valgrind.
+SANITIZED = BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g1' WERROR=
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g1' TEST_TIMEOUT=1800 CK_TIMEOUT_MULTIPLIER=30 test
+	@$(MAKE) --no-print-directory $(SANITIZED) TEST_TIMEOUT=1800 CK_TIMEOUT_MULTIPLIER=30 test
 sanitize-short: ## the C programs and some scripts, as in continuous integration
 	@$(MAKE) --no-print-directory TEST_LEVEL=brief TAP_TESTS='$(THOSE_sanitize)' sanitize
 .PHONY: tsan tsan-tests

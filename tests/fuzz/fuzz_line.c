@@ -8,7 +8,7 @@ static void write_members(const struct line *line, struct buf *out)
 {
     line_begin(out, "again");
     for (size_t i = 0; i < line->n; i++) {
-        char key[8];
+        char key[24];
         uint64_t number;
         snprintf(key, sizeof key, "k%zu", i);
         if (line->at[i].is_text) {

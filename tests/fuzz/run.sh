@@ -3,7 +3,7 @@
 #
 #   BUILD=build FUZZ_SECONDS=20 FUZZ_JOBS=2 sh tests/fuzz/run.sh [NAME...]
 #
-# FUZZ_SECONDS=0 only replays the corpus. A crash, hang, leak or want of memory is a
+# FUZZ_SECONDS=0 only replays the corpus, also by the programs of a build with sanitizers. A crash, hang, leak or want of memory is a
 # failure; its input is kept in $BUILD/fuzz/found and named. What was found new stays in
 # $BUILD/fuzz/work/NAME. FUZZ_SEED makes a run with one job repeatable.
 set -eu
@@ -46,6 +46,7 @@ one() {
     fi
     echo "FAILED $name (exit $status)"
     grep -E 'does not hold|ERROR:|SUMMARY:|runtime error|Test unit written' "$log" | sed 's/^/  | /' | head -n 8
+    sed -n 's/^input: /  | while reading /p' "$log" | tail -n 1
     sed -n "s|.*Test unit written to \(.*\)|  repeat it with: $BUILD/fuzz/fuzz_$name \1|p" "$log"
     echo "  log: $log"
     return 1

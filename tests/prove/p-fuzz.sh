@@ -1,13 +1,15 @@
 # shellcheck shell=sh disable=SC2154
 # Hostile bytes for every decoder. Short: every input of tests/fuzz/corpus again, among
-# them all that once broke something. Full: 15 seconds of libFuzzer on each target from
-# there (`make fuzz` takes 10 minutes for each).
+# them all that once broke something, with the objects of `make sanitize`. Full: 15 seconds
+# of libFuzzer on each target from there (`make fuzz` takes 10 minutes for each).
 set -u
 what='hostile bytes for every decoder, hashes recomputed'
+programs=$BUILD make='make fuzz-programs, needs clang'
+[ "$LEVEL" = full ] || programs=$BUILD/asan make='make fuzz-replay'
 for source in "$root"/tests/fuzz/fuzz_*.c; do
     name=$(basename "$source" .c)
-    if [ ! -x "$BUILD/fuzz/$name" ]; then
-        echo "skip|$what|$name is not built (make fuzz-programs, needs clang)"
+    if [ ! -x "$programs/fuzz/$name" ]; then
+        echo "skip|$what|$name is not built ($make)"
         exit 0
     fi
 done
@@ -15,7 +17,7 @@ seconds=0 how='replayed from the corpus'
 if [ "$LEVEL" = full ]; then
     seconds=15 how='made in 15 s for each target'
 fi
-FUZZ_SECONDS=$seconds FUZZ_JOBS=1 FUZZ_SEED=$SEED sh "$root/tests/fuzz/run.sh" >log 2>&1
+BUILD=$programs FUZZ_SECONDS=$seconds FUZZ_JOBS=1 FUZZ_SEED=$SEED sh "$root/tests/fuzz/run.sh" >log 2>&1
 status=$?
 targets=$(grep -c '^ok ' log)
 inputs=$(sed -n 's/^ok [a-z]*: \([0-9]*\) inputs/\1/p' log | awk '{ n += $1 } END { print n + 0 }')
