@@ -3,8 +3,9 @@
 #
 #   BUILD=build FUZZ_SECONDS=20 FUZZ_JOBS=2 sh tests/fuzz/run.sh [NAME...]
 #
-# FUZZ_SECONDS=0 only replays the corpus, also by the programs of a build with sanitizers. A crash, hang, leak or want of memory is a
-# failure; its input is kept in $BUILD/fuzz/found and named. What was found new stays in
+# FUZZ_SECONDS=0 only replays the corpus, also with the programs of a sanitized build. A
+# crash, hang, leak or want of memory is a failure; its input is kept in $BUILD/fuzz/found
+# (a replay leaves it where it is) and named. What was found new stays in
 # $BUILD/fuzz/work/NAME. FUZZ_SEED makes a run with one job repeatable.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
