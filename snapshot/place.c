@@ -100,6 +100,7 @@ int place_open(struct place_directory *place, int root, struct str path,
         }
         place->fd = open_directory(root, &place->path);
         place->sys = place->fd < 0 ? errno : 0;
+        place->opened++;
     }
     if (place->fd < 0)
         errno = place->sys;

@@ -10,6 +10,7 @@
 struct place_directory {
     struct buf path; /* "" is the root */
     int fd, sys;     /* sys: the errno of one that could not be opened */
+    uint64_t opened; /* how many were, so that a caller knows it again */
 };
 #define PLACE_INIT ((struct place_directory){.path = BUF_INIT, .fd = -1})
 

@@ -56,14 +56,13 @@ static int chunks_are(struct restore *r, int fd, const struct tree_entry *entry,
     return is;
 }
 
+/* A file of the size of the entry, opened at its start. */
 static bool file_is(struct restore *r, int fd, const struct tree_entry *entry)
 {
-    struct stat st;
     bool is = false;
     struct sha256 *sha = sha256_new();
-    char *room = malloc(PART);
-    if (sha && room && fstat(fd, &st) == 0 && (uint64_t)st.st_size == entry->size &&
-        lseek(fd, 0, SEEK_SET) == 0)
+    char *room = malloc(entry->size < PART ? (size_t)entry->size + 1 : PART);
+    if (sha && room)
         is = entry->kind == TREE_FILE
                  ? part_is(fd, entry->size, &entry->digest, sha, room)
                  : chunks_are(r, fd, entry, sha, room);
@@ -84,7 +83,8 @@ static bool is_entry(struct restore *r, int dir, const char *name,
 {
     if (S_ISLNK(st->st_mode))
         return entry->kind == TREE_LINK && link_is(dir, name, entry);
-    if (!S_ISREG(st->st_mode) || !tree_is_file(entry))
+    if (!S_ISREG(st->st_mode) || !tree_is_file(entry) ||
+        (uint64_t)st->st_size != entry->size)
         return false;
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     bool is = fd >= 0 && file_is(r, fd, entry);
@@ -420,11 +420,23 @@ static bool changes_names(const struct restore_change *change)
            is_directory(before) != is_directory(after);
 }
 
+/* What the changes are checked against. */
+struct checking {
+    uid_t user;
+    struct statx root;
+    /* The directory that was opened as the `opened`th, 0: none yet. Changes of one
+     * directory follow each other, so each is looked at once. */
+    struct statx above;
+    uint64_t opened;
+    int unwritable; /* 0, or the errno with which no name can be made in it */
+};
+
 /* Other directories of ours are made writable for as long as it takes. */
-static bool is_writable(const struct restore *r, int parent, const struct statx *st)
+static int find_unwritable(const struct restore *r, const struct checking *c,
+                           int parent)
 {
-    return (st->stx_uid == geteuid() && parent != r->fd) ||
-           faccessat(parent, ".", W_OK | X_OK, AT_EACCESS) == 0;
+    bool ours = c->above.stx_uid == c->user && parent != r->fd;
+    return ours || faccessat(parent, ".", W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
 /* With an empty name the directory itself. */
@@ -453,11 +465,10 @@ static bool is_locked(const struct statx *st)
     return st->stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND);
 }
 
-static bool may_move(const struct statx *above, const struct statx *st)
+static bool may_move(const struct checking *c, const struct statx *st)
 {
-    uid_t user = geteuid();
-    return !(above->stx_mode & S_ISVTX) || user == 0 || above->stx_uid == user ||
-           st->stx_uid == user;
+    return !(c->above.stx_mode & S_ISVTX) || c->user == 0 ||
+           c->above.stx_uid == c->user || st->stx_uid == c->user;
 }
 
 static int refuse(struct restore *r, struct str path, const char *why)
@@ -468,53 +479,66 @@ static int refuse(struct restore *r, struct str path, const char *why)
 
 /* What rename(2) and chmod(2) would refuse of something that is there. */
 static int check_before(struct restore *r, const struct restore_change *change,
-                        int parent, const char *name, const struct statx *above)
+                        int parent, const char *name, const struct checking *c)
 {
     bool names = changes_names(change);
     struct statx st;
     if (!look(parent, name, &st))
         return 0; /* gone meanwhile */
-    if (names && !same_mount(&st, above))
+    if (names && !same_mount(&st, &c->above))
         return refuse(r, change->path, "is where something else is mounted");
     if (is_locked(&st))
         return refuse(r, change->path, "may not be changed (chattr)");
-    if (names && !may_move(above, &st))
+    if (names && !may_move(c, &st))
         return refuse(r, change->path,
                       "belongs to somebody else, whose files nobody else may move in "
                       "that directory");
     return 0;
 }
 
+/* The directory of the change that is checked: 0 or an errno. */
+static int look_above(struct restore *r, struct checking *c, int parent)
+{
+    if (c->opened == r->parent.opened)
+        return 0;
+    if (!look(parent, "", &c->above))
+        return errno;
+    c->opened = r->parent.opened;
+    c->unwritable = find_unwritable(r, c, parent);
+    return 0;
+}
+
 /* Nothing else can be known to fit; what is not there yet will be made. */
 static int check_place(struct restore *r, const struct restore_change *change,
-                       const struct statx *root)
+                       struct checking *c)
 {
     bool names = changes_names(change);
     const char *name;
-    struct statx above;
-    int parent = place_parent(r, change->path, &name);
+    int parent = place_parent(r, change->path, &name), sys = parent < 0 ? errno : 0;
     if (parent < 0 && (r->again || !change->before.kind) &&
-        (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+        (sys == ENOENT || sys == ENOTDIR || sys == ELOOP))
         return 0; /* it will be made, or is gone already */
-    if (parent < 0 || !look(parent, "", &above))
-        return place_error(r, errno, change->path, "opening the directory of");
-    if (!same_device(&above, root) || (names && !r->again && !same_mount(&above, root)))
+    sys = sys ? sys : look_above(r, c, parent);
+    if (sys)
+        return place_error(r, sys, change->path, "opening the directory of");
+    if (!same_device(&c->above, &c->root) ||
+        (names && !r->again && !same_mount(&c->above, &c->root)))
         return refuse(r, change->path, "lies where something else is mounted");
     if (r->again)
         return 0;
-    if (names && is_locked(&above))
+    if (names && is_locked(&c->above))
         return refuse(r, change->path,
                       "lies in a directory that may not be changed (chattr)");
-    if (names && !is_writable(r, parent, &above))
-        return error_sys(r->error, errno,
+    if (names && c->unwritable)
+        return error_sys(r->error, c->unwritable,
                          "nothing was changed: the directory of %.300s in %s cannot be "
                          "written",
                          change->path.ptr, r->root);
-    return change->before.kind ? check_before(r, change, parent, name, &above) : 0;
+    return change->before.kind ? check_before(r, change, parent, name, c) : 0;
 }
 
 static int check_change(struct restore *r, struct restore_change *change,
-                        const struct statx *root)
+                        struct checking *c)
 {
     const struct tree_entry *before = &change->before, *after = &change->after;
     if (before->kind == TREE_LEFT_OUT && after->kind && after->kind != TREE_LEFT_OUT)
@@ -523,7 +547,7 @@ static int check_change(struct restore *r, struct restore_change *change,
                          "away",
                          change->path.ptr, tree_left_out_text(before->why));
     change->staged = needs_content(r, change);
-    return check_place(r, change, root);
+    return check_place(r, change, c);
 }
 
 static int pass_part(void *context, struct str part)
@@ -533,14 +557,28 @@ static int pass_part(void *context, struct str part)
     return 0;
 }
 
+static int check_content_before(struct restore *r, const struct restore_change *change)
+{
+    bool lost = tree_is_file(&change->before) &&
+                !digest_equal(&change->before.digest, &change->after.digest);
+    return lost ? snapshot_content(r->store, &change->before, pass_part, NULL, r->error)
+                : 0;
+}
+
+/* So many in one transaction: each of its own would cost five system calls more, and one
+ * for all would keep the log from being emptied for as long as it takes. */
 int restore_check_before(struct restore *r)
 {
+    enum { BATCH = 64 };
     int rc = 0;
-    for (size_t i = 0; i < r->n && !rc; i++) {
-        const struct restore_change *change = &r->changes[i];
-        if (tree_is_file(&change->before) &&
-            !digest_equal(&change->before.digest, &change->after.digest))
-            rc = snapshot_content(r->store, &change->before, pass_part, NULL, r->error);
+    for (size_t i = 0; i < r->n && !rc;) {
+        size_t end = r->n - i > BATCH ? i + BATCH : r->n;
+        rc = store_begin_read(r->store, r->error);
+        if (rc)
+            return rc;
+        for (; i < end && !rc; i++)
+            rc = check_content_before(r, &r->changes[i]);
+        store_end_read(r->store);
     }
     return rc;
 }
@@ -563,12 +601,13 @@ static int make_directory(struct restore *r, const struct restore_change *change
 
 int restore_prepare(struct restore *r, bool again)
 {
-    struct statx root;
+    struct checking checking = {.user = geteuid()};
     r->again = again;
     r->applying = again; /* what it took out of its place may be in the stage */
-    int rc = look(r->fd, "", &root) ? 0 : error_sys(r->error, errno, "%s", r->root);
+    int rc =
+        look(r->fd, "", &checking.root) ? 0 : error_sys(r->error, errno, "%s", r->root);
     for (size_t i = 0; i < r->n && !rc; i++)
-        rc = check_change(r, &r->changes[i], &root);
+        rc = check_change(r, &r->changes[i], &checking);
     if (!rc && !again)
         rc = restore_check_replaced(r);
     place_forget(&r->parent); /* what is missing will be made */

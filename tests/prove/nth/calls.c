@@ -24,6 +24,7 @@ static const struct known {
     }
     K(open, NAME, true, CALLS_OPEN),
     K(openat, AT_NAME, true, CALLS_OPEN),
+    K(openat2, AT_NAME, false, CALLS_OPEN), /* directories (snapshot/place.c) */
     K(write, FD, true, CALLS_WRITE),
     K(pwrite64, FD, true, CALLS_WRITE),
     K(writev, FD, true, CALLS_WRITE),
