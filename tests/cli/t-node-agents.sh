@@ -6,7 +6,7 @@
 # LangGraph's packages, once for a build, as the lock file has them.
 agents=$TESTS/node/langgraph
 installed=$BUILD/node/langgraph-$(cksum <"$agents/package-lock.json" | tr ' ' -)
-node -e 'process.exit(parseInt(process.versions.node) < 20)' >node.out 2>&1 ||
+node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' >node.out 2>&1 ||
     skip_all 'there is no node of version 20 or later'
 if ! [ -d "$installed" ]; then
     command -v npm >/dev/null || skip_all 'there is no npm'
