@@ -1,5 +1,6 @@
 # @cairn/langgraph: the whole validation suite of LangGraph's checkpointers; graphs that do the same as with its
-# saver in memory; a graph whose process is killed again and again, and resumed by the next one.
+# saver in memory; a graph whose process is killed again and again, and resumed by the next one;
+# the agent of examples/agent-graph.
 . "$TESTS/cli/tap.sh"
 . "$TESTS/node/package.sh"
 
@@ -31,17 +32,35 @@ part 'the suite' suite.mjs
 part 'graphs' graph.mjs same
 exits 0 cairn checkpoint verify --store same.cairn
 
-# In the middle of its first call, and behind its second, until a process lives to the end.
+# In the middle of its third call, and behind its second, in turn, until a process lives to the end.
 deaths=0
 while [ "$deaths" -lt 40 ]; do
-    KILL=$((1 + deaths % 2)) node graph.mjs life >out 2>err
+    KILL=$((3 - deaths % 2)) node graph.mjs life >out 2>err
     status=$?
     [ "$status" = 137 ] || break
     deaths=$((deaths + 1))
 done
 is "$status" 0 'the last process lives'
-is "$([ "$deaths" -ge 6 ] && echo many)" many "others were killed ($deaths)"
+is "$([ "$deaths" -ge 4 ] && echo many)" many "others were killed ($deaths)"
 part 'what is left of its life' graph.mjs check
 exits 0 cairn checkpoint verify --store life.cairn
+
+# The agent of the example: killed in the middle of a tool call.
+cp "$root/examples/agent-graph/agent.mjs" .
+exits 0 node agent.mjs ask t1 'a refund for ada'
+says 'waits: refund' 'it asks a person'
+CRASH=after node agent.mjs answer t1 yes >out 2>err
+is $? 137 'killed behind the payment'
+exits 0 node agent.mjs resume t1
+says 'Told ada: 120 are on their way.' 'a new process ends it'
+is "$(grep -c '^t1:' payments.log)" 1 'paid once'
+is "$(grep -c find_invoice tools.log)" 1 'what was done before is not done again'
+exits 0 node agent.mjs history t1
+id=$(awk '/before approve/ { print $1 }' out)
+exits 0 node agent.mjs fork t1 "$id" 'too late'
+says 'Told ada: no refund: too late.' 'from an earlier step, with another answer'
+is "$(grep -c . payments.log)" 1 'nothing more is paid'
+exits 2 node agent.mjs
+exits 0 cairn checkpoint verify
 
 done_testing
