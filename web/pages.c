@@ -260,7 +260,7 @@ static int put_home(struct place *place)
     buf_text(place->out, "<header><h1>Runs and sessions</h1><p class=\"note\">");
     html_text(place->out, cairn_store_path(place->store));
     put_disk(place);
-    buf_text(place->out, "</p></header>");
+    buf_text(place->out, ". <a href=\"/audit\">What was done to it</a></p></header>");
     static const struct {
         const char *id;
         int (*put)(struct place *place);
@@ -337,11 +337,13 @@ static const struct address {
     {"/timeline", NULL, timeline_page, false},
     {"/compare", NULL, compare_page, false},
     {"/search", NULL, search_page, false},
+    {"/audit", NULL, audit_page, false},
     {"/runs/", "", put_run_page, true},
     {"/runs/", "/log", put_log, true},
     {"/runs/", "/task", task_page, false},
     {"/runs/", "/tasks", tasks_page, false},
     {"/runs/", "/plan", plan_page, false},
+    {"/runs/", "/audit", audit_page, false},
     {"/checkpoints/", "", checkpoint_page, false},
     {"/checkpoints/", "/files", files_page, false},
     {"/checkpoints/", "/file", file_page, false},

@@ -5,8 +5,9 @@
  *     /runs/3         a run, and of its graph             ?open= &find= &zoom=
  *     /runs/3/log     of a task, a part of it               ?task= &attempt= &stream= &from=
  *     /runs/3/task    a task: why, attempts, values, events   ?task=
- *     /runs/3/tasks   all of them                 ?state= &group= &exit= &sort= &offset=
+ *     /runs/3/tasks   all of them         ?state= &group= &exit= &took= &sort= &offset=
  *     /runs/3/plan    what a resume would do
+ *     /runs/3/audit   what was done, and /audit to the store as a whole   ?after=
  *     /timeline       sessions and runs as trees            ?session= &branch= &run= &offset=
  *     /compare        what differs between two checkpoints  ?from= &to= &view=sides
  *     /search         everything                            ?q= &in= &tag= &since= &until=

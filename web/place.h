@@ -150,6 +150,7 @@ int size_page(struct place *place);       /* /sessions/3/size */
 int task_page(struct place *place);       /* /runs/3/task */
 int tasks_page(struct place *place);      /* /runs/3/tasks */
 int plan_page(struct place *place);       /* /runs/3/plan */
+int audit_page(struct place *place);      /* /runs/3/audit, /audit */
 
 /* What a resume of the run would do, or `cairn rerun` of a task. */
 int put_resume_plan(struct place *place, uint64_t run, const char *again);

@@ -74,6 +74,12 @@ static void put_facts(struct page *page)
     part_begin(page->options, page->out, "facts", NO_NUMBER);
     put(page, "<dl class=\"facts\" id=\"facts\">");
     put_fact(page, "File", run->file);
+    if (page->options->style)
+        buf_format(page->out,
+                   "<dt>History</dt><dd class=\"links\"><a href=\"/runs/%" PRIu64
+                   "/audit\">what was done</a> <a href=\"/timeline?run=%" PRIu64
+                   "\">checkpoints</a></dd>",
+                   run->run, run->run);
     put_fact(page, "Parameters", run->params);
     put_time_fact(page, "Started", run->started_ns);
     put_time_fact(page, "Ended", run->ended_ns);

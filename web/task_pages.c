@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The tasks of a run: what a resume would do, why one of them ran or would run, and all
- * of them in a table that can be filtered and sorted by its address. */
+/* The tasks of a run: what a resume would do, why one of them ran or would run, all of
+ * them in a table that can be filtered and sorted by its address, and the audit logs. */
 #include "web/place.h"
 
 #include "base/memory.h"
+#include "base/words.h"
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "web/charts.h"
@@ -17,6 +18,7 @@
 enum {
     DECISIONS_SHOWN = 500,
     EVENTS_SHOWN = 200,
+    EVENTS_OF_TURN = 1000, /* which are shown together */
     FILES_SHOWN = 200,
     ROWS_SHOWN = 200,
 };
@@ -418,8 +420,9 @@ struct task_line {
 };
 
 struct filter {
-    char *state, *group, *exit; /* heap or NULL: as given */
+    char *state, *group, *exit, *took; /* heap or NULL: as given */
     const char *sort;
+    int64_t least_ms; /* of `took` */
 };
 
 struct lines {
@@ -438,11 +441,18 @@ static bool is_member(const char *id, const char *group)
            (strncmp(id, group, n) == 0 && id[n] == '[');
 }
 
-static bool is_listed(const struct filter *filter, const struct cairn_task_info *task)
+static int64_t own_ms(const struct cairn_task_info *task, int64_t now_ns)
+{
+    return task_has_own_times(task) ? task_spent_ms(task, now_ns) : -1;
+}
+
+static bool is_listed(const struct filter *filter, const struct cairn_task_info *task,
+                      int64_t now_ns)
 {
     char code[16];
     snprintf(code, sizeof code, "%d", task->exit_code);
-    return (!filter->state || strcmp(filter->state, task_state_word(task)) == 0) &&
+    return (!filter->took || own_ms(task, now_ns) >= filter->least_ms) &&
+           (!filter->state || strcmp(filter->state, task_state_word(task)) == 0) &&
            (!filter->group || is_member(task->id, filter->group)) &&
            (!filter->exit || strcmp(filter->exit, code) == 0);
 }
@@ -452,7 +462,7 @@ static int add_line(void *context, const struct cairn_task_info *task)
     struct lines *lines = context;
     uint8_t state = picture_state(task_state_word(task));
     lines->counts[state]++;
-    if (!is_listed(lines->filter, task))
+    if (!is_listed(lines->filter, task, lines->now_ns))
         return 0;
     struct task_line *at =
         array_room(lines->at, lines->n, &lines->capacity, sizeof *at);
@@ -461,16 +471,15 @@ static int add_line(void *context, const struct cairn_task_info *task)
     lines->failed |= !id;
     if (!id)
         return 1;
-    lines->at[lines->n++] = (struct task_line){
-        .id = id,
-        .node = task->node,
-        .attempts = task->attempts,
-        .state = state,
-        .ms = task_has_own_times(task) ? task_spent_ms(task, lines->now_ns) : -1,
-        .started_ns = task->started_ns,
-        .exit_code = task->exit_code,
-        .signal = task->signal,
-        .timed_out = task->timed_out};
+    lines->at[lines->n++] = (struct task_line){.id = id,
+                                               .node = task->node,
+                                               .attempts = task->attempts,
+                                               .state = state,
+                                               .ms = own_ms(task, lines->now_ns),
+                                               .started_ns = task->started_ns,
+                                               .exit_code = task->exit_code,
+                                               .signal = task->signal,
+                                               .timed_out = task->timed_out};
     return 0;
 }
 
@@ -555,6 +564,9 @@ static void put_filter_form(struct place *place, const struct filter *filter)
     buf_text(out, "\"></label> <label>Exit code <input type=\"text\" name=\"exit\" "
                   "value=\"");
     html_text(out, filter->exit ? filter->exit : "");
+    buf_text(out, "\"></label> <label>Took at least <input type=\"text\" "
+                  "name=\"took\" value=\"");
+    html_text(out, filter->took ? filter->took : "");
     buf_text(out, "\"></label> <label>Order <select name=\"sort\">");
     for (size_t i = 0; i < COUNT_OF(orders); i++)
         put_option(out, orders[i].name, orders[i].words,
@@ -590,11 +602,11 @@ static void put_line(struct place *place, const struct task_line *line)
 static void put_filter_address(struct buf *address, uint64_t run,
                                const struct filter *filter)
 {
-    const char *const names[] = {"state", "group", "exit", "sort"};
+    const char *const names[] = {"state", "group", "exit", "took", "sort"};
     const char *const values[] = {filter->state, filter->group, filter->exit,
-                                  filter->sort};
+                                  filter->took, filter->sort};
     buf_format(address, "/runs/%" PRIu64 "/tasks?", run);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (!values[i])
             continue;
         buf_format(address, "%s=", names[i]);
@@ -651,12 +663,19 @@ static char *filter_text(const struct page_ask *ask, const char *name)
 int tasks_page(struct place *place)
 {
     char *sort = filter_text(place->ask, "sort");
-    struct filter filter = {filter_text(place->ask, "state"),
-                            filter_text(place->ask, "group"),
-                            filter_text(place->ask, "exit"), order_of(sort)->name};
+    struct filter filter = {.state = filter_text(place->ask, "state"),
+                            .group = filter_text(place->ask, "group"),
+                            .exit = filter_text(place->ask, "exit"),
+                            .took = filter_text(place->ask, "took"),
+                            .sort = order_of(sort)->name};
     struct lines lines = {.filter = &filter, .now_ns = wall_ns()};
-    int rc =
-        cairn_run_tasks(place->store, place->number, add_line, &lines, place->error);
+    int rc = 0;
+    if (filter.took && !str_to_duration_ms(str_of(filter.took), &filter.least_ms))
+        rc = error_set(place->error, CAIRN_EUSAGE,
+                       "\"Took at least\" must be a time such as 500ms, 10s or 1m30s");
+    if (rc == 0)
+        rc = cairn_run_tasks(place->store, place->number, add_line, &lines,
+                             place->error);
     if (lines.failed)
         rc = error_nomem(place->error);
     if (rc == 0) {
@@ -672,5 +691,109 @@ int tasks_page(struct place *place)
     free(filter.state);
     free(filter.group);
     free(filter.exit);
+    free(filter.took);
+    return rc;
+}
+
+/* ---- Audit logs ---- */
+
+struct audit {
+    struct place *place;
+    uint64_t turn; /* of the last row */
+    size_t n, of_turn, left_out;
+    bool more;
+};
+
+/* A turn is shown as a whole, up to a bound: the next part begins behind it. */
+static int put_audit_row(void *context, const struct cairn_log_event *event)
+{
+    struct audit *audit = context;
+    struct buf *out = audit->place->out;
+    bool same = audit->n > 0 && event->turn == audit->turn;
+    audit->more = !same && audit->n >= EVENTS_SHOWN;
+    if (audit->more)
+        return 1;
+    audit->n++;
+    audit->turn = event->turn;
+    audit->of_turn = same ? audit->of_turn + 1 : 1;
+    if (audit->of_turn > EVENTS_OF_TURN) {
+        audit->left_out++;
+        return 0;
+    }
+    buf_format(out, "<tr><td>%" PRIu64 "</td><td>", event->turn);
+    html_time(out, event->time_ns);
+    buf_format(out, "</td><td>%s</td><td>", event->kind);
+    if (event->task)
+        put_task_link(out, audit->place->number, event->task);
+    buf_text(out, "</td><td>");
+    html_start(out, event->text ? event->text : "", 4 * TEXT_SHOWN);
+    buf_text(out, "</td></tr>");
+    return 0;
+}
+
+static void put_audit_links(struct place *place, const struct audit *audit,
+                            const char *address)
+{
+    struct buf *out = place->out;
+    uint64_t after = ask_number(place->ask, "after");
+    if (after == 0 && !audit->more)
+        return;
+    buf_text(out, "<p class=\"links\">");
+    if (after > 0)
+        buf_format(out, "<a href=\"%s?after=0\">from the beginning</a> ", address);
+    if (audit->more)
+        buf_format(out, "<a href=\"%s?after=%" PRIu64 "\">what came then</a> ", address,
+                   audit->turn);
+    buf_format(out,
+               "</p><form class=\"filter\" action=\"%s\"><label>After turn <input "
+               "type=\"text\" inputmode=\"numeric\" name=\"after\" value=\"%" PRIu64
+               "\"></label> <button>Show</button></form>",
+               address, audit->turn);
+}
+
+int audit_page(struct place *place)
+{
+    static const char *const headings[] = {"Turn", "Time", "Event",
+                                           "Task", "What", NULL};
+    struct audit audit = {.place = place};
+    struct cairn_run_info run;
+    char address[40] = "/audit";
+    uint64_t after = ask_number(place->ask, "after");
+    bool of_run = place->number != 0;
+    int rc =
+        of_run ? cairn_run_look(place->store, place->number, &run, place->error) : 0;
+    if (rc != 0)
+        return rc;
+    place_begin(place, "what was done", false);
+    if (of_run) {
+        snprintf(address, sizeof address, "/runs/%" PRIu64 "/audit", place->number);
+        put_run_heading(place->out, place->options, place->number, "What was done");
+    } else {
+        buf_text(place->out,
+                 "<header><h1>What was done to the store</h1></header>"
+                 "<p class=\"note\">Collections, repairs, and what pages did.</p>");
+    }
+    buf_text(place->out, "<p>");
+    if (of_run)
+        put_command(place->out, place->options, "cairn events %" PRIu64, place->number);
+    else
+        put_command(place->out, place->options, "cairn events --maintenance");
+    buf_text(place->out, " shows the same.</p>");
+    table_begin(place->out, "plain", "events", headings);
+    rc = of_run ? cairn_events(place->store, place->number, after, put_audit_row,
+                               &audit, NULL, place->error)
+                : cairn_store_events(place->store, after, put_audit_row, &audit, NULL,
+                                     place->error);
+    table_end(place->out);
+    if (audit.n == 0)
+        put_note(place->out, after > 0 ? "Nothing after that." : "Nothing yet.");
+    if (audit.left_out > 0)
+        buf_format(place->out, "<p class=\"note\">and %zu more of the same turns</p>",
+                   audit.left_out);
+    rc = put_damage(place, rc);
+    if (rc == 0) {
+        put_audit_links(place, &audit, address);
+        frame_end(place->out, place->options, wall_ns());
+    }
     return rc;
 }

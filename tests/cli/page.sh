@@ -25,7 +25,7 @@ inert() {
         ! grep -vE "^/?($known)([ /]|\$)" tags &&
         ! sed -E 's/^[^ ]* ?//; s/="[^"]*"//g' tags | sed 's:[ /]:\n:g' |
             grep -vE "^($shapes)?\$" &&
-        ! grep -oE ' action="[^"]*"' tags | grep -vE '"/(act|compare|search|sessions/[1-9][0-9]*/grep|runs/[1-9][0-9]*(/(tasks|log))?)"$' &&
+        ! grep -oE ' action="[^"]*"' tags | grep -vE '"/(act|compare|search|sessions/[1-9][0-9]*/grep|runs/[1-9][0-9]*(/(tasks|log|audit))?|audit)"$' &&
         ! grep -oE '^img src="[^"]*"' tags | grep -vE '"/checkpoints/[1-9][0-9]*/picture[?]path=[A-Za-z0-9_.~%-]*"$' &&
         ! grep ' src="' tags | grep -v '^img ' &&
         ! grep -oE ' method="[^"]*"' tags | grep -vE '"(post|dialog)"$' &&
@@ -60,7 +60,7 @@ END
 # ---- Pages that are served ----
 
 query='[?]([a-z]+=[A-Za-z0-9_.~%-]*(&amp;)?)+'
-served="/((runs|checkpoints|sessions)/[1-9][0-9]*(/[a-z]+)?($query)?(#(L[0-9]+|graph))?|timeline($query)?|compare($query)?|search($query)?|$query|page-[0-9a-f]{16}[.]css)?\""
+served="/((runs|checkpoints|sessions)/[1-9][0-9]*(/[a-z]+)?($query)?(#(L[0-9]+|graph))?|timeline($query)?|audit($query)?|compare($query)?|search($query)?|$query|page-[0-9a-f]{16}[.]css)?\""
 serve() { # OPTION...
     : >url
     cairn web "$@" >url 2>web.err &

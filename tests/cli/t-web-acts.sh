@@ -57,10 +57,28 @@ page 200 '/runs/1/tasks?exit=4' 'by exit code'
 is "$(grep -o '/runs/1/task?task=[^"]*' body)" '/runs/1/task?task=each%5Bn%3D2%5D' 'the one that ended so'
 page 200 '/runs/1/tasks?sort=state' 'sorted'
 is "$(grep -o '/task?task=[^"]*' body | sed -n 1p)" '/task?task=bad' 'failed ones first'
+page 200 '/runs/1/tasks?took=1h&sort=name' 'those that took long'
+has '0 tasks</p>'
+page 200 '/runs/1/tasks?took=0s&state=failed' 'those that have run'
+has '2 tasks</p>'
+has 'name="took" value="0s"'
+page 400 '/runs/1/tasks?took=long' 'what is no time'
 page 200 "/runs/1/tasks?group=%22%3E%3Cscript%3E&sort=x&offset=99999" 'nonsense'
 has '0 tasks</p>'
 page 200 /runs/1 'the run'
 has '/runs/1/plan' 'leads to the plan'
+has '/runs/1/audit' 'and to what was done'
+page 200 /runs/1/audit 'what was done in a run'
+has '<td>run_started</td>'
+ok 'each event has a row' test "$(grep -o '<tr><td>' body | wc -l)" -eq "$(cairn events 1 --json | wc -l)"
+turn=$(cairn events 1 --json | sed -n 's/.*"turn":\([0-9]*\).*/\1/p' | tail -n 1)
+page 200 "/runs/1/audit?after=$((turn - 1))" 'from a turn on'
+is "$(grep -o '<tr><td>[0-9]*' body | sort -u)" "<tr><td>$turn" 'is that turn alone'
+page 200 "/runs/1/audit?after=$turn" 'behind the last one'
+has 'Nothing after that.'
+page 404 /runs/9/audit 'no such run'
+page 200 /audit 'what was done to the store'
+has 'Nothing yet.'
 is "$(grep -c 'method="post"' body)" 0 'and does nothing'
 refused 405 'nothing can be posted' 'key=0&act=resume&run=1'
 stop
@@ -241,6 +259,8 @@ says 'web: cairn undo 6' 'it was noted'
 says 'web: cairn rerun --run 1 make'
 says 'web: cairn resolve 3 a failed'
 says 'web: cairn claim 6 a'
+page 200 /audit 'a page shows the same'
+has 'web: cairn undo 6'
 old=$key
 stop
 is "$status" 0 'it ends in order'
@@ -322,4 +342,23 @@ run cairn mcp --web
 is "$status" 2 '--web needs --listen'
 run cairn mcp --listen 127.0.0.1:0 --allow-changes
 is "$status" 2 '--allow-changes needs --web'
+
+# ---- A long audit log, in parts ----
+cat >many.yaml <<'EOF'
+name: many
+tasks: {t: {foreach: {n: {range: [1, 300]}}, exec: ["true"]}}
+EOF
+run cairn run -q --sync off many.yaml
+many=$(cairn runs --limit 1 --json | sed -n 's/.*"run":\([0-9]*\).*/\1/p' | head -n 1)
+serve
+enter
+page 200 "/runs/$many/audit" 'of many events'
+ok 'a part' test "$(grep -o '<tr><td>' body | wc -l)" -lt 700
+part=$(sed -n 's/.*href="\(.runs.[0-9]*.audit?after=[0-9]*\)">what came then.*/\1/p' body)
+last=$(grep -o '<tr><td>[0-9]*' body | tail -n 1)
+page 200 "$part" 'and the next'
+is "$(grep -o '<tr><td>[0-9]*' body | sed -n 1p)" "<tr><td>$((${last#<tr><td>} + 1))" 'which goes on behind it'
+page 200 "/runs/$many/audit?after=$(($(cairn events "$many" --json | sed -n 's/.*"turn":\([0-9]*\).*/\1/p' | tail -n 1) - 1))" 'and the newest'
+has '<td>run_finished</td>'
+stop
 done_testing

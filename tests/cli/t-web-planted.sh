@@ -77,7 +77,7 @@ done
 echo "# $pages pages"
 ok 'many pages' test $pages -ge 100
 is "$(cat wrong)" '' 'each is there'
-for kind in '/$' '/runs/[0-9]+$' '/log[?]' '/task[?]' '/tasks' '/plan' '/timeline' '/compare[?]' '/checkpoints/[0-9]+$' '/files' '/file[?]' '/blame' '/history' \
+for kind in '/$' '/runs/[0-9]+$' '/log[?]' '/task[?]' '/tasks' '/plan' '/runs/[0-9]+/audit' '^/audit' '/timeline' '/compare[?]' '/checkpoints/[0-9]+$' '/files' '/file[?]' '/blame' '/history' \
     '/sessions/[0-9]+$' '/messages' '/items' '/item[?]' '/settings' '/size' '/search'; do
     grep -qE "$kind" seen || echo "$kind"
 done >missing

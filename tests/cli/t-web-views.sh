@@ -16,6 +16,8 @@ log /runs/1/log?task=test%5Barch%3Driscv64%5D
 task /runs/1/task?task=test%5Barch%3Driscv64%5D
 tasks /runs/1/tasks
 plan /runs/1/plan
+audit /runs/1/audit
+audit-store /audit
 timeline /timeline
 timeline-session /timeline?session=1
 compare /compare?from=$old&to=$new
