@@ -101,7 +101,8 @@ enum { /* what an action is about */
        ON_LABEL = 32,
        ON_SETTING = 128,
        ON_ITEM = 256,
-       RUN_NAMED = 64, /* the run is an option, not an operand */
+       RUN_NAMED = 64,   /* the run is an option, not an operand */
+       FROM_NAMED = 512, /* so is the checkpoint */
 };
 
 struct action {
@@ -144,7 +145,7 @@ static int show_cancel(struct place *place, const struct act_asked *asked)
 static int show_resume(struct place *place, const struct act_asked *asked)
 {
     int rc = cairn_can_resume(place->store, asked->run, place->error);
-    return rc ?: put_resume_plan(place, asked->run, asked->task);
+    return rc ?: put_resume_plan(place, asked->run, asked->task, NULL);
 }
 
 static int note_outcome(void *context, const struct cairn_task_info *task)
@@ -502,6 +503,18 @@ static int show_checkpoint(struct place *place, const struct act_asked *asked)
     return rc;
 }
 
+/* What a new run that begins there would do. */
+static int show_from(struct place *place, const struct act_asked *asked)
+{
+    struct cairn_checkpoint_info info;
+    int rc = get_checkpoint(place, asked, &info);
+    if (rc == 0 && info.namespace_id == CAIRN_NAMESPACE_DEBUG)
+        rc =
+            error_set(place->error, CAIRN_EUSAGE,
+                      "%s is a checkpoint of a session: no run begins there.", info.id);
+    return rc ?: put_resume_plan(place, info.run, NULL, info.id);
+}
+
 /* The board as it would be, against how it is. */
 static int show_restore(struct place *place, const struct act_asked *asked)
 {
@@ -537,6 +550,12 @@ static const struct action actions[] = {{.name = "resume",
                                          .on = ON_RUN | ON_TASK | RUN_NAMED,
                                          .starts = true,
                                          .show = show_resume},
+                                        {.name = "from",
+                                         .command = "resume",
+                                         .label = "Start a run from",
+                                         .on = ON_CHECKPOINT | FROM_NAMED,
+                                         .starts = true,
+                                         .show = show_from},
                                         {.name = "cancel",
                                          .command = "cancel",
                                          .label = "Cancel",
@@ -827,6 +846,8 @@ static void make_line(struct act *act, struct line *line, bool dry)
         add_word(line, "--dry-run");
     if (action->on & RUN_NAMED)
         add_option(line, "run", u64_text(asked->run, run));
+    if (action->on & FROM_NAMED)
+        add_option(line, "from", u64_text(asked->checkpoint, checkpoint));
     add_session(line, asked);
     if (!dry)
         add_typed_options(line, act);
@@ -834,7 +855,9 @@ static void make_line(struct act *act, struct line *line, bool dry)
     const char *const operands[] = {
         action->on & ON_RUN && !(action->on & RUN_NAMED) ? u64_text(asked->run, run)
                                                          : NULL,
-        action->on & ON_CHECKPOINT ? u64_text(asked->checkpoint, checkpoint) : NULL,
+        action->on & ON_CHECKPOINT && !(action->on & FROM_NAMED)
+            ? u64_text(asked->checkpoint, checkpoint)
+            : NULL,
         asked->task,
         asked->outcome,
         asked->label,

@@ -282,6 +282,9 @@ static void put_acts(struct place *place, const struct cairn_checkpoint_info *in
                     &(struct act_asked){.act = of_session[i][1],
                                         .session = info->session,
                                         .checkpoint = info->seq});
+    else
+        put_act(place->out, place->options, "Start a run from here",
+                &(struct act_asked){.act = "from", .checkpoint = info->seq});
     for (size_t i = 0; i < COUNT_OF(of_any); i++)
         put_act(place->out, place->options, of_any[i][0],
                 &(struct act_asked){.act = of_any[i][1], .checkpoint = info->seq});

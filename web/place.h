@@ -152,8 +152,10 @@ int tasks_page(struct place *place);      /* /runs/3/tasks */
 int plan_page(struct place *place);       /* /runs/3/plan */
 int audit_page(struct place *place);      /* /runs/3/audit, /audit */
 
-/* What a resume of the run would do, or `cairn rerun` of a task. */
-int put_resume_plan(struct place *place, uint64_t run, const char *again);
+/* What a resume of the run would do, or `cairn rerun` of a task (may be NULL), or a new
+ * run that begins at a checkpoint of that one (may be NULL). */
+int put_resume_plan(struct place *place, uint64_t run, const char *again,
+                    const char *from);
 /* Whose commands would run: a preview depends on all of its definition. */
 int depend_on_workflow(struct place *place, const struct cairn_workflow *workflow);
 void put_task_link(struct buf *out, uint64_t run, const char *task);

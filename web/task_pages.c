@@ -26,13 +26,17 @@ enum {
 /* ---- What a resume would do ---- */
 
 /* The workflow of the run and its plan; both are released by the caller, whatever the
- * result is. `tasks` (may be NULL): these run again. */
+ * result is. `again` (may be NULL): this task runs again; `from` (may be NULL): a new
+ * run begins at this checkpoint. */
 static int read_plan(struct place *place, uint64_t run, const char *again,
-                     struct cairn_workflow **workflow, struct cairn_plan **plan)
+                     const char *from, struct cairn_workflow **workflow,
+                     struct cairn_plan **plan)
 {
     const char *const tasks[] = {again};
-    struct cairn_run_options options = {.start = CAIRN_START_RESUME,
-                                        .run = run,
+    struct cairn_run_options options = {.start = from ? CAIRN_START_FROM
+                                                      : CAIRN_START_RESUME,
+                                        .run = from ? 0 : run,
+                                        .from = from,
                                         .tasks = again ? tasks : NULL,
                                         .n_tasks = again != NULL,
                                         .again = again != NULL};
@@ -99,11 +103,12 @@ int depend_on_workflow(struct place *place, const struct cairn_workflow *workflo
     return rc;
 }
 
-int put_resume_plan(struct place *place, uint64_t run, const char *again)
+int put_resume_plan(struct place *place, uint64_t run, const char *again,
+                    const char *from)
 {
     struct cairn_workflow *workflow = NULL;
     struct cairn_plan *plan = NULL;
-    int rc = read_plan(place, run, again, &workflow, &plan);
+    int rc = read_plan(place, run, again, from, &workflow, &plan);
     if (rc == 0)
         rc = depend_on_workflow(place, workflow) ?: put_plan(place, plan);
     cairn_plan_free(plan);
@@ -117,7 +122,7 @@ int plan_page(struct place *place)
     place_begin(place, "what a resume would do", false);
     put_run_heading(place->out, place->options, place->number,
                     "What a resume would do");
-    int rc = put_resume_plan(place, place->number, NULL);
+    int rc = put_resume_plan(place, place->number, NULL, NULL);
     buf_text(place->out, "<p>");
     put_command(place->out, place->options, "cairn plan --run %" PRIu64, place->number);
     buf_text(place->out, " shows the same. ");
@@ -180,7 +185,7 @@ static int put_why(struct place *place, const char *task)
     struct cairn_plan *plan = NULL;
     struct cairn_decision decision = {0};
     struct buf *out = place->out;
-    int rc = read_plan(place, place->number, NULL, &workflow, &plan);
+    int rc = read_plan(place, place->number, NULL, NULL, &workflow, &plan);
     uint32_t node = rc == 0 ? cairn_workflow_find(workflow, task) : UINT32_MAX;
     if (rc == 0 && node == UINT32_MAX)
         put_note(out, "The file as it is now does not have this task.");

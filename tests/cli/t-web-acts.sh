@@ -261,6 +261,16 @@ says 'web: cairn resolve 3 a failed'
 says 'web: cairn claim 6 a'
 page 200 /audit 'a page shows the same'
 has 'web: cairn undo 6'
+at=$(cairn checkpoint list --run 5 --json | sed -n 's/.*"id":"workflow:\([0-9]*\).*/\1/p' | tail -n 1)
+page 200 "/checkpoints/$at" 'a checkpoint of a run'
+has '<button>Start a run from here...</button>'
+post "key=$key&act=from&checkpoint=$at"
+has "<code>cairn resume --from $at</code>" 'a new run from there, by which command'
+ok 'what it would do' grep -q 'of 2 tasks will run' body
+is "$(cairn runs --json >s; json_get .total s)" 6 'a preview begins nothing'
+post "key=$key&act=from&checkpoint=$at&nonce=$(nonce)"
+has 'It has begun'
+ok 'it is forked' wait_for 20 sh -c 'cairn status 7 --json | grep -q "\"from_run\":5"'
 old=$key
 stop
 is "$status" 0 'it ends in order'
@@ -281,20 +291,20 @@ EOF
 run cairn run -q made.yaml
 serve
 enter
-page 200 '/runs/7/task?task=a' 'a task that has made files'
+page 200 '/runs/8/task?task=a' 'a task that has made files'
 has '<td>made</td><th scope="row">o &lt;b&gt;</th><td>3 bytes</td>' 'its outputs'
 has '<td>made, directory</td><th scope="row">d/</th>' 'a directory'
 has '<td>read</td><th scope="row">in</th>' 'its inputs'
 has '<td>artifact</td><th scope="row">kept</th>' 'and what is kept of it'
 page 200 / 'the first page'
 ok 'says how much room there is' grep -qE '[.]cairn: [0-9.]+ [KM]iB, [0-9.]+ [A-Z]iB free on the disk' body
-run cairn undo 7
-page 200 '/runs/7/task?task=a' 'the same, undone'
+run cairn undo 8
+page 200 '/runs/8/task?task=a' 'the same, undone'
 has '<td>2, undo</td>' 'the attempt that undid it'
 has 'undo_intended' 'and its events'
 echo '{tasks: {more: {run: "true"}}}' >more.yaml
-run cairn add 7 more.yaml
-page 200 /runs/7 'a run to which a task was added'
+run cairn add 8 more.yaml
+page 200 /runs/8 'a run to which a task was added'
 has '<dt>Added</dt><dd>1 task waits until the run goes on</dd>'
 stop
 
@@ -328,14 +338,14 @@ rpc "$hello" "$token" 'Host: evil.example'
 is "$code" 403 'by its own name alone'
 ask GET / 'Host: evil.example'
 is "$code" 403 'as the pages'
-rpc '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_cancel","arguments":{"run":7}}}' "$token" 'Cookie:' "Mcp-Session-Id: $session"
+rpc '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_cancel","arguments":{"run":8}}}' "$token" 'Cookie:' "Mcp-Session-Id: $session"
 ok 'a tool works' grep -q '"structuredContent"' body
-is "$(cairn events --maintenance | grep -c 'web: cairn cancel 7')" 0 'no page has asked for it'
-post "key=$key&act=resume&run=7"
-post "key=$key&act=resume&run=7&nonce=$(nonce)"
+is "$(cairn events --maintenance | grep -c 'web: cairn cancel 8')" 0 'no page has asked for it'
+post "key=$key&act=resume&run=8"
+post "key=$key&act=resume&run=8&nonce=$(nonce)"
 has 'It has begun' 'a page acts'
-ok 'and it is done' wait_for 20 sh -c 'cairn status 7 --json | grep -q "\"state\":\"completed\""'
-is "$(cairn events --maintenance | grep -c 'web: cairn resume 7')" 1 'which is noted'
+ok 'and it is done' wait_for 20 sh -c 'cairn status 8 --json | grep -q "\"state\":\"completed\""'
+is "$(cairn events --maintenance | grep -c 'web: cairn resume 8')" 1 'which is noted'
 stop
 is "$status" 0 'it ends in order'
 run cairn mcp --web
