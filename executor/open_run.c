@@ -969,12 +969,13 @@ static int check_functions(const struct engine *e, struct cairn_error *error)
     if (e->request.mode != MODE_RUN ||
         !cairn_workflow_lacks_functions(e->request.workflow))
         return 0;
+    struct str name = STR("");
     for (uint32_t i = 0; i < d->n_defs; i++)
-        if (d->defs[i].callback.len && !d->defs[i].call)
+        if (task_def_lacks_function(&d->defs[i], &name) && name.len)
             return error_set(error, CAIRN_EUSAGE,
                              "task `%s` calls `%s`, a function that this program does "
                              "not have: start the program that has it in its registry",
-                             d->defs[i].id.ptr, d->defs[i].callback.ptr);
+                             d->defs[i].id.ptr, name.ptr);
     return error_set(error, CAIRN_EUSAGE,
                      "run %llu has functions of a program: start that program, which "
                      "continues it",

@@ -19,6 +19,7 @@
 #include "storage/rows_event.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
+#include "workflow/registry.h"
 
 #include <stdlib.h>
 
@@ -434,6 +435,29 @@ static int can_undo(struct undo_request *r, uint32_t task, struct cairn_error *e
     return rc ? rc : result->undo.text.len > 0;
 }
 
+/* Before anything is undone. A task whose result cannot be read has its failure told. */
+static int need_callbacks(struct undo_request *r,
+                          const struct cairn_run_options *options,
+                          struct cairn_error *error)
+{
+    struct definition *d = &r->view.workflow->definition;
+    const struct graph *g = &r->view.workflow->graph;
+    const struct cairn_registry *registry = options ? options->registry : NULL;
+    int rc = 0;
+    for (uint32_t i = 0; i < r->n && !rc; i++) {
+        struct task_def *def = &d->defs[graph_def(g, r->tasks[i]) - d->defs];
+        if (def->kind != TASK_CALL || !def->undo.len)
+            continue;
+        rc = registry ? registry_bind_undo(registry, d, def, error)
+                      : error_set(error, CAIRN_EUSAGE,
+                                  "task %s is undone by `%s`, a function that this "
+                                  "program does not have: the program that has it in "
+                                  "its registry can undo the run",
+                                  g->id[r->tasks[i]], def->undo.ptr);
+    }
+    return rc;
+}
+
 static int choose_named(struct undo_request *r, const char *name,
                         struct cairn_error *error)
 {
@@ -526,7 +550,7 @@ int cairn_undo(struct cairn_store *store, uint64_t run, const char *const *tasks
     rc = run_view_open(&r.view, store, run, error);
     bool opened = !rc;
     if (!rc)
-        rc = choose_tasks(&r, tasks, n, error);
+        rc = choose_tasks(&r, tasks, n, error) ?: need_callbacks(&r, options, error);
     store_end_read(store);
     if (!rc)
         rc = engine_undo(r.view.workflow, store, r.view.row.run, options, r.tasks, r.n,

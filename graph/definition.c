@@ -275,6 +275,24 @@ bool task_def_takes_param(const struct task_def *def, struct str name)
            (!def->own_params || names_have(def->params, def->n_params, name));
 }
 
+bool task_def_lacks_function(const struct task_def *def, struct str *name)
+{
+    static const struct side_calls none;
+    const struct side_calls *side = def->side ? def->side : &none;
+    const struct {
+        struct str name;
+        bool lacks;
+    } calls[] = {{def->callback, !def->call},
+                 {def->check, def->check.len && !side->check.call},
+                 {def->undo, def->undo.len && !side->undo.call}};
+    for (size_t i = 0; def->kind == TASK_CALL && i < sizeof calls / sizeof *calls; i++)
+        if (calls[i].lacks) {
+            *name = calls[i].name;
+            return true;
+        }
+    return false;
+}
+
 uint32_t task_def_key(const struct task_def *def, struct str name)
 {
     for (uint32_t k = 0; k < def->n_foreach; k++)

@@ -122,6 +122,16 @@ enum { DEFAULT_GRACE_MS = 10000, READY_WITHIN_MS = 30000, READY_EVERY_MS = 200 }
 /* How a task has to end for its artifacts to be stored. */
 enum artifacts_when { ARTIFACTS_SUCCESS, ARTIFACTS_FAILURE, ARTIFACTS_ALWAYS };
 
+/* A function of the program; call NULL: it has none. */
+struct program_call {
+    enum cairn_outcome (*call)(void *, struct cairn_attempt *);
+    void *context;
+};
+
+struct side_calls {
+    struct program_call check, undo;
+};
+
 struct task_def {
     struct str id;          /* the task's name in the file */
     struct str description; /* for people; "": none */
@@ -166,9 +176,10 @@ struct task_def {
                          0: none are */
     bool cutoff;      /* what comes after it depends only on what it made */
     uint8_t stale;    /* enum on_stale: of its members that are gone */
-    struct str check; /* text for `side_shell`; "": none */
+    struct str check; /* text for `side_shell`, of TASK_CALL the name of a callback; "":
+                         none */
     uint32_t check_min_permille, check_warn_permille;
-    struct str undo;     /* text for `side_shell`; "": none */
+    struct str undo;     /* as `check` */
     struct str fallback; /* text for `side_shell`, run once when its tries are used up;
                             "": none */
     struct str ready;    /* text for `side_shell`: it is a service, and this command
@@ -209,7 +220,8 @@ struct task_def {
     enum cairn_outcome (*call)(void *, struct cairn_attempt *);
     void *context;
     struct str version;
-    struct str callback; /* its name in a registry; "": it has none */
+    struct str callback;     /* its name in a registry; "": it has none */
+    struct side_calls *side; /* of `check` and `undo`; NULL: none is known */
     struct position at;
     uint32_t file; /* index into definition.files */
 };
@@ -385,6 +397,10 @@ static inline bool task_def_may_stay(const struct task_def *def)
     return def->kind != TASK_EXTERNAL && !def->finally && def->when == WHEN_SUCCESS &&
            !task_def_is_service(def);
 }
+/* The task calls a function that this program does not have: its name, which may be empty
+ * (of its own function). */
+bool task_def_lacks_function(const struct task_def *def, struct str *name);
+
 /* The same of an attempt of another run: nor what must not run twice, or can be undone. */
 static inline bool task_def_may_reuse(const struct task_def *def)
 {

@@ -38,15 +38,15 @@
  *     when      1 byte [2]
  *     flags     1 byte: 1 once, 2 finally, 4 own params [2]; 8 needs all,
  *               16 stderr apart [4]; 32 may fail, 64 reuse, 128 cutoff [6]
- *     check     text, min_permille, warn_permille [2]
- *     undo      text [2]
+ *     check     text (of a call: name), min_permille, warn_permille [2]
+ *     undo      text (of a call: name) [2]
  *     side      shell of check, undo, ready and fallback: list of texts, empty if none
  *               is there [2]
  *     secrets   list of names, sorted, none twice, among the definition's [2]
  *     params    list of names, sorted, none twice, among the definition's [2]
  *     picked    list of places in the product, ascending, each as the distance [3]
  *     open keys a byte for each need: bit k, the target's key k is open [4]
- *     ... and, of versions 5 to 8, as in the document */
+ *     ... and, of versions 5 to 9, as in the document */
 #include "graph/definition_codec.h"
 
 #include "graph/definition.h"
@@ -302,7 +302,7 @@ static unsigned version_of_task(const struct definition *definition,
     for (const struct task_flag *flag = task_flags; flag->bit; flag++)
         if (flag->since > version && has_flag(def, flag))
             version = flag->since;
-    return version;
+    return def->kind == TASK_CALL && (def->check.len || def->undo.len) ? 9 : version;
 }
 
 static unsigned version_for(const struct definition *definition)
@@ -764,20 +764,33 @@ static bool check_service(const struct task_def *def)
            !def->n_pools && !def->slots && def->ready_within_ms && def->ready_every_ms;
 }
 
+/* Beside a function there is no command: its check and undo are functions, too. */
+static bool check_call(const struct decoder *d, const struct task_def *def)
+{
+    const struct str *names[] = {&def->callback, &def->check, &def->undo};
+    bool good = !def->n_secrets && !def->n_side_shell && !def->cwd.len &&
+                (d->version >= 9 || (!def->check.len && !def->undo.len));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        good = good && (!names[i]->len || task_id_is_good(*names[i]));
+    return good;
+}
+
 /* What the fields must be like together. */
 static void check_fields(struct decoder *d, const struct task_def *def)
 {
     fail_unless(d, def->kind >= TASK_RUN);
     fail_unless(d, def->kind != TASK_RUN || def->n_shell > 0);
     fail_unless(d, def->kind != TASK_EXEC || def->n_argv > 0);
-    fail_unless(d, !def->callback.len || task_id_is_good(def->callback));
+    fail_unless(d, def->kind != TASK_CALL || check_call(d, def));
     fail_unless(d, def->kind != TASK_EXTERNAL ||
                        (d->version >= 2 && def->external.len > 0));
     fail_unless(d, def->check_min_permille <= def->check_warn_permille);
     fail_unless(d, def->check.len > 0 || def->check_warn_permille == 0);
-    fail_unless(d, (def->n_side_shell > 0) == (def->check.len + def->undo.len +
-                                                   def->ready.len + def->fallback.len >
-                                               0));
+    fail_unless(d,
+                def->kind == TASK_CALL ||
+                    (def->n_side_shell > 0) == (def->check.len + def->undo.len +
+                                                    def->ready.len + def->fallback.len >
+                                                0));
     fail_unless(d,
                 !def->fallback.len || def->kind == TASK_RUN || def->kind == TASK_EXEC);
     fail_unless(d,

@@ -5,7 +5,7 @@
 
 #include "graph/definition.h"
 
-enum { DEFINITION_MAGIC_BYTES = 8, DEFINITION_VERSION = 8 };
+enum { DEFINITION_MAGIC_BYTES = 8, DEFINITION_VERSION = 9 };
 
 /* Canonical binary form (docs/definition-format.md): the same definition always
  * gives the same bytes; its SHA-256 is the graph digest. Callbacks are stored as their

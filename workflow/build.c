@@ -3,6 +3,7 @@
  * copied. */
 #include "workflow/workflow.h"
 
+#include "base/json_scan.h"
 #include "base/limits.h"
 #include "base/words.h"
 #include "graph/lists.h"
@@ -193,6 +194,17 @@ static bool is_call(const struct cairn_task *task)
     return task->call || task->callback;
 }
 
+static void copy_side_calls(struct definition *d, struct task_def *def,
+                            const struct cairn_task *task)
+{
+    if (!task->check_call && !task->undo_call)
+        return;
+    def->side = arena_take(&d->arena, 1, sizeof *def->side);
+    if (def->side)
+        *def->side = (struct side_calls){.check = {task->check_call, task->context},
+                                         .undo = {task->undo_call, task->context}};
+}
+
 static void copy_command(struct definition *d, struct task_def *def,
                          const struct cairn_task *task)
 {
@@ -213,6 +225,7 @@ static void copy_command(struct definition *d, struct task_def *def,
         def->version = arena_str(&d->arena, str_of(task->version ? task->version : ""));
         def->callback =
             arena_str(&d->arena, str_of(task->callback ? task->callback : ""));
+        copy_side_calls(d, def, task);
     }
     def->port = task->port;
     def->ports = copy_texts(&d->arena, task->ports, &def->n_ports);
@@ -460,7 +473,11 @@ static int check_kind(const struct cairn_task *task, struct cairn_error *error)
               : task->fallback          ? "fallback"
                                         : NULL;
     else
-        key = task->parallel ? "parallel" : task->with ? "with" : NULL;
+        key = task->parallel     ? "parallel"
+              : task->with       ? "with"
+              : task->check_call ? "check_call"
+              : task->undo_call  ? "undo_call"
+                                 : NULL;
     return refuse_field(task, is_call(task), "callback", key, error);
 }
 
@@ -654,6 +671,8 @@ static const struct program_field fields[] = {
     FIELD("secrets", secrets),
     FIELD("check", check),
     FIELD("undo", undo),
+    FIELD("check", check_call),
+    FIELD("undo", undo_call),
 #undef FIELD
 };
 
@@ -686,6 +705,24 @@ static void note_fields(struct keys_of_task *keys, const struct cairn_task *task
     }
 }
 
+/* {call: NAME}. A function alone has the name of its key, which is looked up nowhere. */
+static int say_side_call(struct cairn_workflow *w, uint32_t index, const char *key,
+                         const char *name, cairn_task_fn *call,
+                         struct cairn_error *error)
+{
+    struct buf value = BUF_INIT;
+    if (!name && !call)
+        return 0;
+    buf_text(&value, "{call: \"");
+    json_escape(str_of(name ? name : key), &value);
+    buf_text(&value, "\"}");
+    buf_byte(&value, '\0');
+    int rc =
+        buf_check(&value, error) ?: keys_set_task(w, index, key, value.data, error);
+    buf_release(&value);
+    return rc;
+}
+
 /* The fields that are read as keys are. */
 static int say_keys(struct cairn_workflow *w, uint32_t index,
                     const struct cairn_task *task, struct cairn_error *error)
@@ -697,8 +734,8 @@ static int say_keys(struct cairn_workflow *w, uint32_t index,
     } keys[] = {{"external", task->external, NULL},
                 {"if", task->condition, NULL},
                 {"when", task->when ? whens[task->when] : NULL, NULL},
-                {"check", task->check, NULL},
-                {"undo", task->undo, NULL},
+                {"check", is_call(task) ? NULL : task->check, NULL},
+                {"undo", is_call(task) ? NULL : task->undo, NULL},
                 {"inputs", NULL, task->inputs},
                 {"secrets", NULL, task->secrets}};
     int rc = task->once ? keys_set_task(w, index, "once", "true", error) : 0;
@@ -707,7 +744,10 @@ static int say_keys(struct cairn_workflow *w, uint32_t index,
             rc = keys_set_text(w, index, keys[i].key, keys[i].text, error);
         else if (keys[i].list)
             rc = keys_set_texts(w, index, keys[i].key, keys[i].list, error);
-    return rc;
+    if (rc || !is_call(task))
+        return rc;
+    return say_side_call(w, index, "check", task->check, task->check_call, error)
+               ?: say_side_call(w, index, "undo", task->undo, task->undo_call, error);
 }
 
 int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,

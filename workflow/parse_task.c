@@ -205,15 +205,22 @@ static int read_external(struct parser *p, struct task_def *def,
 
 /* ---- Callbacks ---- */
 
-static int read_call(struct parser *p, struct task_def *def, const struct node *node)
+/* The name of a callback. */
+static int read_name_of_call(const struct parser *p, const struct node *node,
+                             struct str *out)
 {
-    bool added = p->added && def->file == 0 && def->at.line > p->checked_after;
-    int rc = expect_key(p, node, "`call`", &def->callback)
-                 ?: expect_fixed(p, node, "`call`", &def->callback);
-    if (!rc && !task_id_is_good(def->callback))
+    int rc = expect_key(p, node, "`call`", out) ?: expect_fixed(p, node, "`call`", out);
+    if (!rc && !task_id_is_good(*out))
         rc = diagnose(&p->diagnostic, node->at,
                       "`call` is the name of a callback in the registry of a program, "
                       "of A-Z, a-z, 0-9, _, - and .");
+    return rc;
+}
+
+static int read_call(struct parser *p, struct task_def *def, const struct node *node)
+{
+    bool added = p->added && def->file == 0 && def->at.line > p->checked_after;
+    int rc = read_name_of_call(p, node, &def->callback);
     if (!rc && added)
         rc = diagnose(&p->diagnostic, node->at,
                       "a task that is added to a run cannot be a callback: write it "
@@ -249,9 +256,38 @@ static int read_with(struct parser *p, struct task_def *def, const struct node *
 
 /* ---- Undo, fallback and check ---- */
 
+/* What a function did, or made, is looked at by a function. `call`: there is this key. */
+static int expect_same_kind(const struct parser *p, const struct task_def *def,
+                            const struct node *node, const char *key, bool call)
+{
+    if (call == (def->kind == TASK_CALL))
+        return 0;
+    if (call)
+        return diagnose(&p->diagnostic, node->at,
+                        "task `%.*s` is a command, so its `%s` is one, too: callbacks "
+                        "are for tasks with `call`",
+                        SHOWN(def->id), key);
+    return diagnose(&p->diagnostic, node->at,
+                    "task `%.*s` is a callback, so its `%s` is one, too: {call: NAME}",
+                    SHOWN(def->id), key);
+}
+
 static int read_undo(struct parser *p, struct task_def *def, const struct node *node)
 {
-    return read_shell_text(p, node, "undo", &def->undo);
+    static const struct str names[] = {NAME("call")};
+    const struct node *found[1] = {NULL};
+    struct where where = {"in `undo`", {NULL, 0}};
+    bool call = node->kind == NODE_MAP;
+    int rc = call ? expect_keys(p, node, where, names, found, 1) : 0;
+    if (!rc && call && !found[0])
+        rc = diagnose(&p->diagnostic, node->at,
+                      "`undo` is a command, or of a callback {call: NAME}");
+    if (!rc)
+        rc = expect_same_kind(p, def, node, "undo", call);
+    if (rc)
+        return rc;
+    return call ? read_name_of_call(p, found[0]->next, &def->undo)
+                : read_shell_text(p, node, "undo", &def->undo);
 }
 
 static int read_fallback(struct parser *p, struct task_def *def,
@@ -262,23 +298,26 @@ static int read_fallback(struct parser *p, struct task_def *def,
 
 static int read_check(struct parser *p, struct task_def *def, const struct node *node)
 {
-    enum { RUN, MIN, WARN, COUNT };
-    static const struct str names[COUNT] = {NAME("run"), NAME("min"), NAME("warn")};
+    enum { RUN, CALL_IT, MIN, WARN, COUNT };
+    static const struct str names[COUNT] = {NAME("run"), NAME("call"), NAME("min"),
+                                            NAME("warn")};
     const struct node *found[COUNT] = {NULL};
     struct where where = {"in `check`", {NULL, 0}};
     struct thresholds thresholds = p->in->check;
-    int rc = 0;
-    if (node->kind != NODE_MAP)
-        rc = read_shell_text(p, node, "check", &def->check);
-    else {
-        rc = expect_keys(p, node, where, names, found, COUNT);
-        if (!rc && !found[RUN])
-            rc = diagnose(&p->diagnostic, node->at,
-                          "`check` needs `run`, as in {run: ./test, min: 0.7}");
-        if (!rc)
-            rc = read_thresholds(p, found[MIN], found[WARN], &thresholds)
-                     ?: read_shell_text(p, found[RUN]->next, "run", &def->check);
-    }
+    int rc =
+        node->kind == NODE_MAP ? expect_keys(p, node, where, names, found, COUNT) : 0;
+    if (!rc && node->kind == NODE_MAP && !found[RUN] == !found[CALL_IT])
+        rc = diagnose(&p->diagnostic, node->at,
+                      "`check` needs `run`, as in {run: ./test, min: 0.7}, or of a "
+                      "callback `call`");
+    if (!rc)
+        rc = expect_same_kind(p, def, node, "check", found[CALL_IT])
+                 ?: read_thresholds(p, found[MIN], found[WARN], &thresholds);
+    if (!rc && found[CALL_IT])
+        rc = read_name_of_call(p, found[CALL_IT]->next, &def->check);
+    else if (!rc)
+        rc = read_shell_text(p, found[RUN] ? found[RUN]->next : node,
+                             found[RUN] ? "run" : "check", &def->check);
     def->check_min_permille = thresholds.min;
     def->check_warn_permille = thresholds.warn;
     return rc;
@@ -984,8 +1023,6 @@ static int refuse_for_call(const struct parser *p, const struct task_def *def,
         {READY, "a service is a process"},
         {RESTART, "a service is a process"},
         {PORT, "a service is a process"},
-        {CHECK, "it checks what it has made itself, and fails"},
-        {UNDO, "the command that undoes tasks does not have the function"},
         {FALLBACK, "it falls back itself"},
         {NICE, "it has no process of its own"},
         {STDERR, "what it writes is not logged"},
@@ -1107,8 +1144,8 @@ static int begin_task(struct parser *p, struct task_def *def,
         rc = n_own ? merge_env(p, def, own, n_own) : 0;
     }
     set_shell(def, &p->in->shell, def->kind == TASK_RUN,
-              found[CHECK] || found[UNDO] || service || found[FALLBACK] ||
-                  def->fallback.len);
+              def->kind != TASK_CALL && (found[CHECK] || found[UNDO] || service ||
+                                         found[FALLBACK] || def->fallback.len));
     if (!def->n_foreach)
         def->members = 1;
     if (!def->stale && !service)

@@ -94,7 +94,7 @@ static void put_names(const struct cairn_registry *registry, struct buf *out)
 }
 
 static int not_there(const struct cairn_registry *registry, const struct task_def *def,
-                     struct cairn_error *error)
+                     struct str name, struct cairn_error *error)
 {
     struct buf names = BUF_INIT;
     put_names(registry, &names);
@@ -103,31 +103,75 @@ static int not_there(const struct cairn_registry *registry, const struct task_de
         rc = error_set(error, CAIRN_ENOTFOUND,
                        "task `%s` calls `%s`, which the registry of this program does "
                        "not have; it has %.600s",
-                       def->id.ptr, def->callback.ptr, names.data);
+                       def->id.ptr, name.ptr, names.data);
     buf_release(&names);
     return rc;
+}
+
+static int bind_task(const struct cairn_registry *registry, struct definition *d,
+                     struct task_def *def, bool *changed, struct cairn_error *error)
+{
+    uint32_t at = map_get(&registry->by_name, def->callback);
+    if (at == MAP_NONE)
+        return not_there(registry, def, def->callback, error);
+    const struct cairn_callback *callback = &registry->callbacks[at];
+    def->call = callback->call;
+    def->context = callback->context;
+    def->parallel = callback->parallel;
+    if (str_equal(def->version, str_of(callback->version)))
+        return 0;
+    def->version = arena_str(&d->arena, str_of(callback->version));
+    *changed = true;
+    return 0;
+}
+
+/* The one of a check or an undo, unless the program has given it. */
+static int bind_side(const struct cairn_registry *registry, const struct task_def *def,
+                     struct str name, struct program_call *out,
+                     struct cairn_error *error)
+{
+    if (!name.len || out->call)
+        return 0;
+    uint32_t at = map_get(&registry->by_name, name);
+    if (at == MAP_NONE)
+        return not_there(registry, def, name, error);
+    *out = (struct program_call){registry->callbacks[at].call,
+                                 registry->callbacks[at].context};
+    return 0;
+}
+
+static int take_sides(struct definition *d, struct task_def *def,
+                      struct cairn_error *error)
+{
+    if (!def->side)
+        def->side = arena_take(&d->arena, 1, sizeof *def->side);
+    return def->side ? 0 : error_nomem(error);
+}
+
+int registry_bind_undo(const struct cairn_registry *registry, struct definition *d,
+                       struct task_def *def, struct cairn_error *error)
+{
+    return take_sides(d, def, error)
+               ?: bind_side(registry, def, def->undo, &def->side->undo, error);
 }
 
 int registry_bind(const struct cairn_registry *registry, struct definition *d,
                   uint32_t first, bool *changed, struct cairn_error *error)
 {
-    for (uint32_t i = first; registry && i < d->n_defs; i++) {
+    int rc = 0;
+    for (uint32_t i = first; registry && i < d->n_defs && !rc; i++) {
         struct task_def *def = &d->defs[i];
-        if (!def->callback.len || def->call)
+        if (def->kind != TASK_CALL)
             continue;
-        uint32_t at = map_get(&registry->by_name, def->callback);
-        if (at == MAP_NONE)
-            return not_there(registry, def, error);
-        const struct cairn_callback *callback = &registry->callbacks[at];
-        def->call = callback->call;
-        def->context = callback->context;
-        def->parallel = callback->parallel;
-        if (str_equal(def->version, str_of(callback->version)))
-            continue;
-        def->version = arena_str(&d->arena, str_of(callback->version));
-        *changed = true;
+        if (def->callback.len && !def->call)
+            rc = bind_task(registry, d, def, changed, error);
+        if (!rc && def->check.len)
+            rc = take_sides(d, def, error)
+                     ?: bind_side(registry, def, def->check, &def->side->check, error);
+        if (!rc && def->undo.len)
+            rc = registry_bind_undo(registry, d, def, error);
     }
-    return d->arena.failed ? error_nomem(error) : 0;
+    return rc ?: d->arena.failed ? error_nomem(error) : 0;
 }
 
 void registry_keep_versions(struct definition *d, const struct definition *recorded)

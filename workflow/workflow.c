@@ -547,8 +547,9 @@ int cairn_workflow_compile(struct cairn_workflow *w, struct cairn_error *error)
 
 bool cairn_workflow_lacks_functions(const struct cairn_workflow *w)
 {
+    struct str name;
     for (uint32_t i = 0; i < w->definition.n_defs; i++)
-        if (w->definition.defs[i].kind == TASK_CALL && !w->definition.defs[i].call)
+        if (task_def_lacks_function(&w->definition.defs[i], &name))
             return true;
     return false;
 }

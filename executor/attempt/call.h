@@ -10,9 +10,6 @@ bool intent_is_call(const struct engine *e, const struct intent *intent);
 /* Runs the callback on another thread. */
 int call_launch(struct engine *e, const struct intent *intent,
                 struct cairn_error *error);
-/* Its outputs were looked at. */
-int call_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
-                struct cairn_error *why);
 /* Settles the attempts of callbacks that have finished. */
 int calls_settle(struct engine *e, struct cairn_error *error);
 /* TIMER_TIMEOUT and TIMER_KILL of a job that is a callback. After its time limit and

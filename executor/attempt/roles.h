@@ -5,6 +5,13 @@
 
 #include "executor/state/engine.h"
 
+struct call_end {
+    enum cairn_outcome outcome;
+    const char *text;                 /* its message; NULL: none */
+    const struct cairn_attempt *call; /* its values; NULL: it has set none */
+    bool left;                        /* it has not ended, and was left behind */
+};
+
 struct role_ops {
     /* Starts the process of a taken slot, or LOOK_WAITS: its inputs are looked at
      * first. On failure the reason is in `why`. NULL: it is started behind another one
@@ -21,6 +28,10 @@ struct role_ops {
      * Frees the slot, unless another process follows in it. */
     int (*ended)(struct engine *e, struct job *job, const struct process_end *end,
                  const struct buf *text, struct cairn_error *error);
+    /* Its callback has ended: jobs_end_call was called. NULL: that is as if a process had
+     * ended, well or with exit code 1, with the message as its text. */
+    int (*answered)(struct engine *e, struct job *job, const struct call_end *end,
+                    struct cairn_error *error);
     /* The look at its outputs, for which it held the draft of its ending, has come to
      * `rc`. Returns an error, which `why` tells, for which the run is given up. NULL:
      * it never looks. */

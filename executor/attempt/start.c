@@ -199,15 +199,14 @@ static int outputs_looked(struct engine *e, struct job *job, int rc,
                           struct cairn_error *why, struct cairn_error *error)
 {
     uint64_t ticket = job->stamp; /* the job may have another process afterwards */
-    bool call = intent_is_call(e, &job->intent);
+    bool call = job->called;
     struct ending *ending = turn_draft_ending(e, &job->intent, error);
     if (!ending)
         return CAIRN_ENOMEM;
     *ending = job->held;
     ending->reading_ms = job->reading_ns / 1000000;
     job->has_held = false;
-    rc = call ? call_looked(e, job, ending, rc, why)
-              : role_ops[job->role].looked(e, job, ending, rc, why);
+    rc = role_ops[job->role].looked(e, job, ending, rc, why);
     failure_check_settled(e);
     if (!call && job->state != JOB_LOOKING)
         let_next_start(e, ticket);
@@ -218,7 +217,7 @@ static int errand_ended(struct engine *e, struct job *job, struct look *look,
                         int failed, struct cairn_error *error)
 {
     uint64_t ticket = job->stamp; /* the job may have another process afterwards */
-    bool over = !job->awaits_inputs && !intent_is_call(e, &job->intent);
+    bool over = !job->awaits_inputs && !job->called;
     int rc = looks_end_errand(e, job, look, failed, error);
     if (rc > 0)
         rc = start_instead(e, job, rc == ERRAND_DROP, error);

@@ -4,6 +4,7 @@
 
 #include "executor/attempt/artifacts.h"
 #include "executor/attempt/attempt_result.h"
+#include "executor/attempt/call_order.h"
 #include "executor/attempt/launch.h"
 #include "executor/attempt/round.h"
 #include "executor/attempt/service.h"
@@ -121,6 +122,88 @@ int task_ended(struct engine *e, struct job *job, const struct process_end *end,
     return rc == LOOK_WAITS ? 0 : rc;
 }
 
+/* ---- The end of a callback ---- */
+
+static void describe_answer(struct ending *ending, enum cairn_outcome outcome,
+                            const char *text)
+{
+    if (outcome == CAIRN_COMPLETED || outcome == CAIRN_CANCELLED)
+        ending->row.outcome = (uint8_t)outcome;
+    else
+        ending->row.outcome = CAIRN_FAILED;
+    if (text)
+        buf_text(&ending->text, text);
+    else if (ending->row.outcome == CAIRN_FAILED && outcome != CAIRN_FAILED)
+        buf_format(&ending->text,
+                   "its callback answered %d (%s); it can be completed, failed or "
+                   "cancelled",
+                   (int)outcome, cairn_outcome_name(outcome));
+}
+
+static void describe_time_limit(const struct engine *e, struct ending *ending,
+                                const char *more)
+{
+    const struct task_def *def = graph_def(e->request.graph, ending->row.task);
+    ending->row.outcome = def->once ? CAIRN_UNKNOWN : CAIRN_FAILED;
+    ending->row.flags |= ATTEMPT_TIMED_OUT;
+    buf_clear(&ending->text);
+    buf_format(&ending->text, "timed out after %g s%s", (double)def->timeout_ms / 1000,
+               more);
+}
+
+static void describe_call(const struct engine *e, const struct job *job,
+                          const struct call_end *end, struct ending *ending)
+{
+    static const char left[] = "; its callback has not ended and was left behind";
+    bool once = graph_def(e->request.graph, job->intent.task)->once;
+    if (job->timed_out)
+        describe_time_limit(e, ending, end->left ? left : "");
+    else if (end->left) {
+        ending->row.outcome = once ? CAIRN_UNKNOWN : CAIRN_CANCELLED;
+        buf_format(&ending->text, "cancelled%s", left);
+    } else
+        describe_answer(ending, end->outcome, end->text);
+    if (!end->left && job->bereft && ending->row.outcome == CAIRN_COMPLETED) {
+        ending->row.outcome = CAIRN_FAILED;
+        buf_clear(&ending->text);
+        job_describe_end(e, job, ending);
+    }
+}
+
+/* Its values, and what undoes it. */
+static int take_answer(struct engine *e, struct job *job,
+                       const struct cairn_attempt *call, struct cairn_error *error)
+{
+    struct asker asker = job_asker(e, job);
+    struct result *result = &job->result;
+    int rc =
+        call ? call_values(call, &job->arena, &result->values, &result->n_values, error)
+             : 0;
+    if (!rc && graph_def(e->request.graph, job->intent.task)->undo.len)
+        rc = call_describe_undo(&asker, &job->arena, &result->undo, error);
+    return rc;
+}
+
+int task_answered(struct engine *e, struct job *job, const struct call_end *end,
+                  struct cairn_error *error)
+{
+    struct ending *ending = ending_of_job(e, job, NULL, error);
+    if (!ending)
+        return CAIRN_ENOMEM;
+    describe_call(e, job, end, ending);
+    job->result = (struct result){0};
+    job->reading_ns = 0;
+    arena_release(&job->arena);
+    int rc = ending->row.outcome == CAIRN_COMPLETED
+                 ? take_answer(e, job, end->call, error)
+                 : 0;
+    if (!rc)
+        rc = result_begin(e, job, ending, error);
+    if (!rc)
+        check_or_settle(e, job, ending);
+    return rc == LOOK_WAITS ? 0 : rc;
+}
+
 int task_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
                 struct cairn_error *why)
 {
@@ -139,6 +222,8 @@ static int start_check(struct engine *e, struct job *job, struct buf *why)
     struct cairn_error error = {0};
     struct asker asker = job_asker(e, job);
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    if (def->kind == TASK_CALL)
+        return call_beside_task(e, job, &def->side->check, NULL, why);
     int rc = launch_describe(&asker, def->check, &job->arena, &action, &error)
                  ?: inputs_open(e, job, &error);
     if (rc) {
@@ -228,15 +313,23 @@ static void add_verdict(const struct engine *e, const struct job *job,
                    line.len ? ": " : "", (int)line.len, line.ptr);
 }
 
+/* `text`: the message of a callback, which answers as a command does on stdout. */
 static void read_check_answer(struct engine *e, struct job *job,
-                              const struct process_end *end, struct ending *output,
-                              struct verdict *verdict)
+                              const struct process_end *end, const struct buf *text,
+                              struct ending *output, struct verdict *verdict)
 {
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    static const char none[] = "it gave no reason";
     bool bad = job->timed_out || job->cancelled;
-    job_capture(e, job, output);
-    verdict_of(bad ? -1 : end->exit_code, buf_view(&output->captured[0].content),
-               def->check_min_permille, def->check_warn_permille, verdict);
+    const struct buf *answer = job->called ? text : &output->captured[0].content;
+    if (!job->called)
+        job_capture(e, job, output);
+    verdict_of(bad ? -1 : end->exit_code, buf_view(answer), def->check_min_permille,
+               def->check_warn_permille, verdict);
+    if (job->called && end->exit_code)
+        snprintf(verdict->text, sizeof verdict->text, "%.*s",
+                 text->size ? (int)text->size : (int)sizeof none - 1,
+                 text->size ? text->data : none);
 }
 
 /* At most so much of each stream, from its end. */
@@ -354,8 +447,7 @@ int check_ended(struct engine *e, struct job *job, const struct process_end *end
 {
     struct ending output = {0};
     struct verdict verdict = {0};
-    (void)text;
-    read_check_answer(e, job, end, &output, &verdict);
+    read_check_answer(e, job, end, text, &output, &verdict);
     int rc = finish_check(e, job, end, &verdict, &output, error);
     ending_release(&output);
     return rc;
@@ -406,7 +498,7 @@ static int finish_deciding(struct engine *e, struct job *job,
                            const struct process_end *end, const struct verdict *verdict,
                            struct ending *output, struct cairn_error *error)
 {
-    struct ending *ending = ending_of_job(e, job, end, error);
+    struct ending *ending = ending_of_job(e, job, job->called ? NULL : end, error);
     if (!ending)
         return CAIRN_ENOMEM;
     ending->row.outcome = CAIRN_COMPLETED;
@@ -430,8 +522,7 @@ int decide_ended(struct engine *e, struct job *job, const struct process_end *en
 {
     struct ending output = {0};
     struct verdict verdict = {0};
-    (void)text;
-    read_check_answer(e, job, end, &output, &verdict);
+    read_check_answer(e, job, end, text, &output, &verdict);
     int rc = finish_deciding(e, job, end, &verdict, &output, error);
     ending_release(&output);
     return rc;

@@ -4,7 +4,7 @@
 #ifndef EXECUTOR_ATTEMPT_TASK_H
 #define EXECUTOR_ATTEMPT_TASK_H
 
-#include "executor/state/engine.h"
+#include "executor/attempt/roles.h"
 
 void task_started(struct engine *e, struct job *job);
 int task_not_started(struct engine *e, const struct intent *intent,
@@ -12,6 +12,8 @@ int task_not_started(struct engine *e, const struct intent *intent,
                      struct cairn_error *error);
 int task_ended(struct engine *e, struct job *job, const struct process_end *end,
                const struct buf *text, struct cairn_error *error);
+int task_answered(struct engine *e, struct job *job, const struct call_end *end,
+                  struct cairn_error *error);
 int task_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
                 struct cairn_error *why);
 

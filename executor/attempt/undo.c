@@ -4,6 +4,7 @@
  * completed; of a task that failed, the one of the workflow. */
 #include "executor/attempt/undo.h"
 #include "executor/attempt/attempt_result.h"
+#include "executor/attempt/call_order.h"
 #include "executor/attempt/launch.h"
 #include "executor/state/report.h"
 
@@ -112,7 +113,7 @@ static int follow_project(struct engine *e, struct job *job, struct undo_action 
                           struct cairn_error *error)
 {
     struct buf path = BUF_INIT;
-    if (!e->request.store)
+    if (!e->request.store || undo_is_call(action))
         return 0;
     int rc =
         moved_store_directory(e->request.store, &e->run.row, action->cwd, &path, error);
@@ -132,7 +133,9 @@ static int find_action(struct engine *e, struct job *job, struct undo_action *ac
     if (outcome != CAIRN_COMPLETED && outcome != CAIRN_FAILED)
         return error_set(error, CAIRN_EUSAGE, "it is not completed any more");
     if (outcome == CAIRN_FAILED)
-        return launch_describe(&asker, def->undo, &job->arena, action, error);
+        return def->kind == TASK_CALL
+                   ? call_describe_undo(&asker, &job->arena, action, error)
+                   : launch_describe(&asker, def->undo, &job->arena, action, error);
     int rc = lookup_result(&e->progress.lookup, job->intent.task, &result, error);
     if (!rc)
         *action = result->undo;
@@ -152,6 +155,19 @@ static void settle_undo(struct engine *e, struct ending *ending, bool done)
         turn_add_ending(e, ending);
 }
 
+static int launch_call(struct engine *e, struct job *job,
+                       const struct undo_action *action, struct buf *why)
+{
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    bool same = def->kind == TASK_CALL && str_equal(def->undo, action->text);
+    if (same && def->side && def->side->undo.call)
+        return call_beside_task(e, job, &def->side->undo, action, why);
+    buf_format(why, "the callback `%.*s`, which undoes it, is not %s",
+               (int)action->text.len, action->text.ptr,
+               same ? "in this program" : "its `undo` any more");
+    return CAIRN_ENOTFOUND;
+}
+
 int undo_launch(struct engine *e, struct job *job, struct buf *why)
 {
     struct undo_action action = {0};
@@ -163,7 +179,8 @@ int undo_launch(struct engine *e, struct job *job, struct buf *why)
         buf_text(why, trouble.text);
         return rc;
     }
-    return launch_action(e, job, &action, why);
+    return undo_is_call(&action) ? launch_call(e, job, &action, why)
+                                 : launch_action(e, job, &action, why);
 }
 
 int undo_not_started(struct engine *e, const struct intent *intent,
@@ -182,13 +199,16 @@ int undo_not_started(struct engine *e, const struct intent *intent,
 int undo_ended(struct engine *e, struct job *job, const struct process_end *end,
                const struct buf *text, struct cairn_error *error)
 {
-    struct ending *ending = ending_of_job(e, job, end, error);
-    (void)text;
+    struct ending *ending = ending_of_job(e, job, job->called ? NULL : end, error);
     if (!ending)
         return CAIRN_ENOMEM;
-    ending_add_usage(ending, job, end);
     job_describe_end(e, job, ending);
-    job_capture(e, job, ending);
+    if (!job->called) {
+        ending_add_usage(ending, job, end);
+        job_capture(e, job, ending);
+    } else if (text->size)
+        buf_format(&ending->text, "%s%.*s", ending->text.size ? "; " : "",
+                   (int)text->size, text->data);
     bool done = end->exit_code == 0 && !job->timed_out && !job->cancelled;
     jobs_free(e, job);
     settle_undo(e, ending, done);

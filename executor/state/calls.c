@@ -78,7 +78,9 @@ struct call_threads {
     pid_t pid;
     _Atomic uint32_t *same_process; /* 1, and 0 in a child; NULL: the kernel cannot */
     _Atomic uint32_t n_quick;
-    struct cairn_attempt *_Atomic busy; /* has not returned, and is not parallel */
+    /* Of those that are not parallel: the one that runs, and how many have not returned. */
+    struct cairn_attempt *lone;
+    _Atomic uint32_t n_lone;
 };
 
 /* ---- Lifetime ---- */
@@ -271,8 +273,9 @@ static void run_queued(struct call_thread *thread, struct cairn_attempt *attempt
     unsigned holders = HELD_BY_CALLBACK;
     pthread_mutex_lock(&t->lock);
     thread->current = NULL;
-    if (t->busy == attempt) {
-        t->busy = NULL;
+    if (t->lone == attempt) {
+        t->lone = NULL;
+        t->n_lone--;
         notify_engine(t); /* the next one may start */
     }
     if (outcome != CAIRN_LATER) {
@@ -283,16 +286,21 @@ static void run_queued(struct call_thread *thread, struct cairn_attempt *attempt
     drop_attempt(attempt, holders);
 }
 
-/* Under the lock. */
+/* Under the lock. The first that may run now. */
 static struct cairn_attempt *take_queued(struct call_threads *t)
 {
-    struct cairn_attempt *attempt = t->queue;
+    struct cairn_attempt **at = &t->queue, *attempt;
+    while (*at && t->lone && !(*at)->order.parallel && !(*at)->left)
+        at = &(*at)->next;
+    attempt = *at;
     if (!attempt)
         return NULL;
-    t->queue = attempt->next;
-    if (!t->queue)
-        t->queue_end = &t->queue;
+    *at = attempt->next;
+    if (t->queue_end == &attempt->next)
+        t->queue_end = at;
     t->n_queued--;
+    if (!attempt->order.parallel && !attempt->left)
+        t->lone = attempt;
     return attempt;
 }
 
@@ -300,6 +308,7 @@ static struct cairn_attempt *take_queued(struct call_threads *t)
 static void serve(struct call_thread *thread, struct cairn_attempt *attempt)
 {
     if (attempt->left) {
+        thread->threads->n_lone -= !attempt->order.parallel;
         drop_attempt(attempt, HELD_BY_CALLBACK | HELD_BY_PROGRAM);
         return;
     }
@@ -416,8 +425,7 @@ int call_start(struct call_threads *t, const struct call_order *order,
         drop_attempt(attempt, attempt->held);
         return rc;
     }
-    if (!attempt->order.parallel)
-        t->busy = attempt;
+    t->n_lone += !attempt->order.parallel;
     *t->queue_end = attempt;
     t->queue_end = &attempt->next;
     t->n_queued++;
@@ -456,7 +464,7 @@ int call_run(struct call_threads *t, const struct call_order *order,
 
 bool call_threads_busy(const struct call_threads *t)
 {
-    return t->busy;
+    return t->n_lone > 0;
 }
 
 struct cairn_attempt *call_threads_collect(struct call_threads *t)
@@ -535,8 +543,11 @@ static void call_leave(struct cairn_attempt *attempt)
     attempt->stopped = true;
     pthread_mutex_lock(&t->lock);
     attempt->left = true;
-    if (t->busy == attempt)
-        t->busy = NULL;
+    if (t->lone == attempt) {
+        t->lone = NULL;
+        t->n_lone--;
+        pthread_cond_signal(&t->wanted); /* another one may wait for it */
+    }
     drop_attempt(attempt, HELD_BY_RUN);
 }
 

@@ -21,7 +21,7 @@ bool jobs_need_processes(const struct engine *e)
         if (d->defs[i].kind != TASK_CALL && d->defs[i].kind != TASK_EXTERNAL)
             return true;
     for (uint32_t i = 0; i < d->n_defs; i++)
-        if (d->defs[i].undo.len)
+        if (d->defs[i].undo.len && d->defs[i].kind != TASK_CALL)
             return true;
     return false;
 }
@@ -267,7 +267,7 @@ struct job *jobs_take(struct engine *e, const struct intent *intent)
     job->merged = intent->merged;
     job->kept = job->role == ROLE_TASK &&
                 task_wants_keeper(e, graph_def(e->request.graph, intent->task));
-    job->adopted = job->edited = job->outside = false;
+    job->adopted = job->edited = job->outside = job->called = false;
     job->ended_ns = 0;
     job->order.id = id_of(e, job);
     job->timed_out = job->cancelled = job->killed = job->dismissed = false;
@@ -388,12 +388,19 @@ void jobs_set_call(struct job *job, struct cairn_attempt *call)
 void jobs_begin_call(struct engine *e, struct job *job)
 {
     job->state = JOB_CALLED;
+    job->called = true;
     job->call = NULL;
     job->asked = job->grace_over = false;
     jobs_stamp(e, job);
+    e->jobs.n_outside += !job->outside; /* a check follows in the place of its task */
     job->outside = true;
-    e->jobs.n_outside++;
-    e->jobs.started++;
+    e->jobs.started += job->role == ROLE_TASK;
+}
+
+void jobs_not_called(struct job *job, enum job_state before)
+{
+    assert(job->state == JOB_CALLED);
+    job->state = before;
 }
 
 void jobs_end_call(struct job *job)

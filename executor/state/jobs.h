@@ -87,6 +87,7 @@ struct job { /* one slot */
     bool awaits_inputs;     /* else outputs */
     struct job *next_ready; /* in the list of looks.c */
     /* A callback. */
+    bool called;                /* it has no process */
     struct cairn_attempt *call; /* NULL: it has ended */
     bool asked;                 /* to stop */
     bool grace_over;            /* since it was asked */
@@ -174,6 +175,8 @@ uint64_t jobs_stamp(struct engine *e, struct job *job);
 void jobs_free_recalled(struct engine *e, struct job *job);
 void jobs_begin_call(struct engine *e, struct job *job);
 void jobs_end_call(struct job *job);
+/* It was not called after all: the state is as it was. */
+void jobs_not_called(struct job *job, enum job_state before);
 void jobs_set_call(struct job *job, struct cairn_attempt *call);
 void jobs_begin_look(struct job *job, struct look *look, bool inputs);
 /* One at inputs leaves it LOOKING until it is started. */

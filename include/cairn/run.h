@@ -156,6 +156,8 @@ struct cairn_run_options { /* zero is the default everywhere */
     uint32_t memory_mib; /* that tasks which run have together (cairn_task.memory_mib);
                             0: as the workflow says, or what the machine has */
     bool no_reuse;       /* tasks with `reuse` run, whatever earlier runs have done */
+    /* cairn_undo only: has the callbacks that undo the run's callbacks; NULL: none. */
+    const struct cairn_registry *registry;
 };
 
 struct cairn_run_result {
@@ -232,10 +234,11 @@ enum cairn_cancelling { CAIRN_CANCEL_ASKED = 1, CAIRN_CANCEL_MARKED };
 CAIRN_API int cairn_cancel(struct cairn_store *store, uint64_t run,
                            enum cairn_cancelling *how, struct cairn_error *error);
 
-/* Runs the `undo` commands of completed tasks of a run, in reverse order, with a
- * checkpoint after each: of `tasks` (ids), or of all with n 0. Undone tasks run again
- * when the run is resumed. ENOTFOUND, EUSAGE (no such task, or it has not completed or
- * has no undo), EOWNED. result->failed_undos counts those that failed; exit_status is
+/* Runs the `undo` commands and callbacks of completed tasks of a run, in reverse order,
+ * with a checkpoint after each: of `tasks` (ids), or of all with n 0. Undone tasks run
+ * again when the run is resumed. ENOTFOUND, EUSAGE (no such task, or it has not completed
+ * or has no undo, or it is a callback that options->registry does not have: then nothing
+ * is undone), EOWNED. result->failed_undos counts those that failed; exit_status is
  * then 1. A first stop lets all of them finish, a second one ends them. */
 CAIRN_API int cairn_undo(struct cairn_store *store, uint64_t run,
                          const char *const *tasks, size_t n,

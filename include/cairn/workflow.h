@@ -259,8 +259,16 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     bool once;                  /* it must not run twice */
     const char *const *inputs;  /* files that it reads, NULL-terminated */
     const char *const *secrets; /* names of secrets that it gets, NULL-terminated */
-    const char *check;          /* text for `sh -eu -c`: whether what it made is good */
-    const char *undo;           /* text for `sh -eu -c`: takes back what it did */
+    const char
+        *check; /* text for `sh -eu -c`: whether what it made is good; of a callback
+                          the name of another one, or NULL beside `check_call` */
+    const char *undo; /* text for `sh -eu -c`: takes back what it did; of a callback as
+                          `check` */
+    /* Of a callback, instead of those that the registry has by these names; they get
+     * `context`, and what cairn_attempt_get says of the task itself is what it has set. A
+     * check completes if what was made is good; its message may be a confidence
+     * (docs/workflow-file.md, `check`). NULL: none. */
+    cairn_task_fn *check_call, *undo_call;
 };
 
 enum cairn_on_stale {

@@ -64,6 +64,19 @@ is "$(head -n 1 out)" 'fetch https://example.org/' 'another version of a callbac
 sed -i 's/call: fetch/call: other/' flow.yaml
 run "$program" begin flow.yaml
 is "$status" 75 'a callback that is not there: nothing runs'
-says 'task `a` calls `other`, which the registry of this program does not have; it has `fetch`, `count`, `report`' 'it is named'
+says 'task `a` calls `other`, which the registry of this program does not have; it has `fetch`, `inspect`, `count`, `withdraw`, `report`' 'it is named'
 
+# Its check and its undo are functions, too: only the program can undo.
+run env FETCH_VERSION=2 "$program" resume
+exits 2 cairn undo 1 --store pages.cairn
+says 'task report is undone by `withdraw`, a function that this program does not have' 'the command cannot undo it'
+run "$program" undo 1
+is "$status" 0 'the program can, in a new process'
+is "$(head -n 1 out)" 'withdraw page of https://example.org/' 'with the arguments of that time'
+exits 0 cairn status 1 --tasks --store pages.cairn
+says 'report' 'undone' 'which is recorded'
+sed -e 's/call: other, with: {url: there}/call: fetch, undo: {call: forget}/' -i flow.yaml
+run "$program" begin flow.yaml
+is "$status" 75 'an undo that is not there: nothing runs'
+says 'task `a` calls `forget`, which the registry' 'it is named'
 done_testing

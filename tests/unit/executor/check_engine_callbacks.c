@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -722,6 +723,270 @@ START_TEST(callbacks_by_name)
 }
 END_TEST
 
+/* ---- Checks and undos ---- */
+
+enum { LOG_BYTES = 2048 };
+static char said[LOG_BYTES];
+static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void say(const char *word, const char *more)
+{
+    pthread_mutex_lock(&said_lock);
+    size_t n = strlen(said);
+    snprintf(said + n, sizeof said - n, "%s%s%s", n ? " " : "", word, more);
+    pthread_mutex_unlock(&said_lock);
+}
+
+static enum cairn_outcome order_it(void *context, struct cairn_attempt *attempt)
+{
+    char number[32];
+    (void)context;
+    say("+", cairn_attempt_task(attempt));
+    snprintf(number, sizeof number, "%s-%u", cairn_attempt_task(attempt),
+             cairn_attempt_number(attempt));
+    return cairn_attempt_set(attempt, "order", number, NULL) ? CAIRN_FAILED
+                                                             : CAIRN_COMPLETED;
+}
+
+/* It has what the task has set, and its arguments. */
+static enum cairn_outcome take_it_back(void *context, struct cairn_attempt *attempt)
+{
+    const char *order = "nothing", *task = cairn_attempt_task(attempt);
+    const char *how = cairn_attempt_argument(attempt, "how");
+    (void)context;
+    (void)cairn_attempt_get(attempt, task, "order", &order, NULL);
+    say("-", order);
+    if (!how || strcmp(how, "badly") != 0)
+        return CAIRN_COMPLETED;
+    good(cairn_attempt_message(attempt, "they do not answer", NULL));
+    return CAIRN_FAILED;
+}
+
+static enum cairn_outcome fail_it(void *context, struct cairn_attempt *attempt)
+{
+    (void)context;
+    say("!", cairn_attempt_task(attempt));
+    return CAIRN_FAILED;
+}
+
+/* Passes for the second attempt, whose confidence is 0.8. */
+static enum cairn_outcome inspect_it(void *context, struct cairn_attempt *attempt)
+{
+    const char *order = "nothing", *task = cairn_attempt_task(attempt);
+    (void)context;
+    good(cairn_attempt_get(attempt, task, "order", &order, NULL));
+    say("?", order);
+    bool second = cairn_attempt_number(attempt) == 2;
+    good(cairn_attempt_message(
+        attempt, second ? "{\"confidence\": 0.8}" : "the order is incomplete", NULL));
+    return second ? CAIRN_COMPLETED : CAIRN_FAILED;
+}
+
+static struct cairn_registry *shop(bool with_undo)
+{
+    static const struct cairn_callback all[] = {
+        {.name = "order", .call = order_it},
+        {.name = "fail", .call = fail_it},
+        {.name = "inspect", .call = inspect_it},
+        {.name = "cancel", .call = take_it_back}};
+    struct cairn_registry *registry;
+    good(cairn_registry_new(&registry, &error));
+    for (size_t i = 0; i < (with_undo ? 4 : 3); i++)
+        good(cairn_registry_add(registry, &all[i], &error));
+    said[0] = 0;
+    return registry;
+}
+
+static struct cairn_workflow *shop_workflow(const char *text,
+                                            const struct cairn_registry *registry)
+{
+    struct cairn_workflow *w;
+    struct cairn_source source = {
+        .text = text, .length = strlen(text), .registry = registry};
+    good(cairn_workflow_open(&w, &source, &error));
+    return w;
+}
+
+START_TEST(checks_by_callbacks)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_registry *registry = shop(true);
+    struct cairn_workflow *w = shop_workflow(
+        "name: w\ntasks:\n"
+        "  a: {call: order, retries: 2, check: {call: inspect, min: 0.7, warn: 0.9}}\n"
+        "  b: {call: order, needs: a, check: {call: cancel}}\n"
+        "  c: {call: order, needs: b, check: {call: fail}}\n",
+        registry);
+    struct cairn_run_result r = run_with(w, store, (struct cairn_run_options){0}, NULL);
+    ck_assert_str_eq(said, "+a ?a-1 +a ?a-2 +b -b-1 +c !c");
+    ck_assert_uint_eq(r.completed, 2);
+    ck_assert_uint_eq(r.attempts, 4);
+    ck_assert_str_eq(task_of(store, 1, "a").text,
+                     "its check warns: the confidence of its check is 80 %, which "
+                     "passes, but is below 90 %");
+    ck_assert_str_eq(task_of(store, 1, "c").text,
+                     "its check failed: it gave no reason");
+    cairn_workflow_free(w);
+    cairn_registry_free(registry);
+    cairn_store_close(store);
+}
+END_TEST
+
+#define SHOP                                                        \
+    "tasks:\n"                                                      \
+    "  a: {call: order, undo: {call: cancel}, with: {how: well}}\n" \
+    "  b: {call: order, needs: a, undo: {call: cancel},\n"          \
+    "      with: {how: \"${{ tasks.a.outputs.order }}\"}}\n"        \
+    "  c: {call: fail, needs: b, undo: {call: cancel}, with: {how: badly}}\n"
+
+START_TEST(undos_by_callbacks)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_registry *registry = shop(true);
+    struct cairn_workflow *w =
+        shop_workflow("name: w\non_failure: {undo: ancestors}\n" SHOP, registry);
+    struct cairn_run_result r = run_with(w, store, (struct cairn_run_options){0}, NULL);
+    ck_assert_str_eq(said, "+a +b !c -nothing -b-1 -a-1");
+    ck_assert_uint_eq(r.undone, 2);
+    ck_assert_uint_eq(r.failed_undos, 1);
+    expect_tasks(store, 1, "a:undone b:undone c:failed");
+    cairn_workflow_free(w);
+    cairn_registry_free(registry);
+    cairn_store_close(store);
+}
+END_TEST
+
+/* By a program that has the store and its registry only. */
+START_TEST(undone_later)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_registry *registry = shop(true), *none = shop(false);
+    struct cairn_workflow *w = shop_workflow("name: w\n" SHOP, registry);
+    struct cairn_run_options options = {0};
+    struct cairn_run_result r = {0};
+    (void)run_with(w, store, options, NULL);
+    cairn_workflow_free(w);
+    said[0] = 0;
+    ck_assert_int_eq(cairn_undo(store, 1, NULL, 0, &options, &r, &error), CAIRN_EUSAGE);
+    ck_assert_str_eq(error.text,
+                     "task b is undone by `cancel`, a function that this program does "
+                     "not have: the program that has it in its registry can undo the "
+                     "run");
+    options.registry = none;
+    ck_assert_int_eq(cairn_undo(store, 1, NULL, 0, &options, &r, &error),
+                     CAIRN_ENOTFOUND);
+    ck_assert_str_eq(said, "");
+    expect_tasks(store, 1, "a:completed b:completed c:failed");
+    options.registry = registry;
+    good(cairn_undo(store, 1, NULL, 0, &options, &r, &error));
+    ck_assert_str_eq(said, "-b-1 -a-1");
+    ck_assert_uint_eq(r.undone, 2);
+    expect_tasks(store, 1, "a:undone b:undone c:failed");
+    cairn_registry_free(none);
+    cairn_registry_free(registry);
+    cairn_store_close(store);
+}
+END_TEST
+
+/* By functions of a workflow that is built, without any registry. */
+START_TEST(sides_without_names)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_workflow *w = workflow_named("w");
+    said[0] = 0;
+    add(w, (struct cairn_task){.id = "a",
+                               .call = order_it,
+                               .retries = 1,
+                               .check_call = inspect_it,
+                               .undo_call = take_it_back});
+    ck_assert(!cairn_workflow_lacks_functions(w));
+    struct cairn_run_result r = run_with(w, store, (struct cairn_run_options){0}, NULL);
+    ck_assert_str_eq(said, "+a ?a-1 +a ?a-2");
+    ck_assert_int_eq(r.state, CAIRN_RUN_COMPLETED);
+    cairn_workflow_free(w);
+    w = workflow_named("v");
+    add(w, (struct cairn_task){.id = "a", .run = "true"});
+    struct cairn_task wrong = {.id = "b", .run = "true", .undo_call = take_it_back};
+    ck_assert_int_eq(cairn_workflow_add(w, &wrong, &error), CAIRN_EWORKFLOW);
+    ck_assert_ptr_nonnull(strstr(error.text, "undo_call"));
+    cairn_workflow_free(w);
+    cairn_store_close(store);
+}
+END_TEST
+
+/* An attempt that was left behind is unknown, as it must not run twice: its check says
+ * what became of it. One that does not end is left behind, too. */
+static enum cairn_outcome hang(void *context, struct cairn_attempt *attempt)
+{
+    say("~", cairn_attempt_task(attempt));
+    while (!atomic_load((_Atomic bool *)context))
+        usleep(1000);
+    return CAIRN_COMPLETED;
+}
+
+START_TEST(decided_by_callbacks)
+{
+    static _Atomic bool over;
+    struct cairn_store *store = open_store();
+    for (int passes = 0; passes < 2; passes++) {
+        struct cairn_workflow *w = workflow_named(passes ? "passes" : "hangs");
+        said[0] = 0;
+        add(w, (struct cairn_task){.id = "a",
+                                   .call = hang,
+                                   .context = &over,
+                                   .once = true,
+                                   .timeout_ms = 20,
+                                   .grace_ms = 1,
+                                   .check_call = passes ? complete : hang});
+        struct cairn_run_result r =
+            run_with(w, store, (struct cairn_run_options){0}, NULL);
+        ck_assert_uint_eq(r.unknown, 1);
+        r = run_with(w, store, (struct cairn_run_options){0}, NULL);
+        ck_assert_str_eq(said, passes ? "~a" : "~a ~a");
+        ck_assert_uint_eq(r.completed, passes ? 1 : 0);
+        ck_assert_uint_eq(r.unknown, passes ? 0 : 1);
+        ck_assert_uint_eq(r.left_behind, passes ? 0 : 1);
+        cairn_workflow_free(w);
+    }
+    over = true;
+    cairn_store_close(store);
+}
+END_TEST
+
+/* The check of an attempt that ended later runs beside no other callback. */
+static _Atomic int inside, most;
+
+static enum cairn_outcome busy(void *context, struct cairn_attempt *attempt)
+{
+    int now = atomic_fetch_add(&inside, 1) + 1;
+    (void)context;
+    (void)attempt;
+    most = now > most ? now : most;
+    usleep(3000);
+    atomic_fetch_sub(&inside, 1);
+    return CAIRN_COMPLETED;
+}
+
+START_TEST(checks_run_alone)
+{
+    enum { N = 12 };
+    struct cairn_store *store = open_store();
+    struct cairn_workflow *w = workflow_named("w");
+    char ids[N][16];
+    for (int i = 0; i < N; i++) {
+        snprintf(ids[i], sizeof ids[i], "t%d", i);
+        add(w, (struct cairn_task){
+                   .id = ids[i], .call = i % 2 ? later : busy, .check_call = busy});
+    }
+    struct cairn_run_result r =
+        run_with(w, store, (struct cairn_run_options){.jobs = 4}, NULL);
+    ck_assert_uint_eq(r.completed, N);
+    ck_assert_int_eq(most, 1);
+    cairn_workflow_free(w);
+    cairn_store_close(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("engine_callbacks");
@@ -742,6 +1007,12 @@ int main(void)
     tcase_add_test(tests, functions_are_missing);
     tcase_add_test(tests, lists_of_callbacks);
     tcase_add_test(tests, callbacks_by_name);
+    tcase_add_test(tests, checks_by_callbacks);
+    tcase_add_test(tests, undos_by_callbacks);
+    tcase_add_test(tests, undone_later);
+    tcase_add_test(tests, sides_without_names);
+    tcase_add_test(tests, decided_by_callbacks);
+    tcase_add_test(tests, checks_run_alone);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

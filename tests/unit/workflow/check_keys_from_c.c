@@ -36,6 +36,8 @@ static const struct task_case {
     {"exec", "exec: [x, y]", &(struct cairn_task){.argv = LIST("x", "y")}},
     {"args", "run: x, args: [p, q]",
      &(struct cairn_task){.run = "x", .args = LIST("p", "q")}},
+    {"check undo", "call: f, check: {call: g}, undo: {call: h}",
+     &(struct cairn_task){.callback = "f", .check = "g", .undo = "h"}},
     {"call with", "call: f, with: {u: v}",
      &(struct cairn_task){.call = call, .callback = "f", .with = LIST("u=v")}},
     {"description", "run: x, description: why",
@@ -344,7 +346,7 @@ START_TEST(test_refused)
     refused(cairn_workflow_compile(w, &error), CAIRN_EWORKFLOW,
             "n: `timeout` has no meaning for task `a`, which is `external`");
     cairn_workflow_free(w);
-    w = build(&(struct cairn_task){.callback = "f", .undo = "u"});
+    w = build(&(struct cairn_task){.callback = "f", .undo = "u v"});
     refused(cairn_workflow_compile(w, &error), CAIRN_EWORKFLOW, "callback");
     cairn_workflow_free(w);
     w = build(&(struct cairn_task){.run = "x", .condition = "tasks.b.status"});
