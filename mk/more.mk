@@ -51,7 +51,9 @@ $(BENCHES): $(BUILD)/%: %.c $(BUILD)/internal.a
 	$(from_sources)
 $(BUILD)/bench/peers $(BUILD)/bench/snapshot: $(BUILD)/%: $$(call sources_in,%) bench/bench.h $(BUILD)/internal.a
 	$(from_sources)
-.PHONY: bench-peers bench-snapshot bench-search bench-web
+.PHONY: bench-peers bench-snapshot bench-search bench-web bench-agents
+bench-agents: all ## cairn's checkpointer of LangGraph beside its SqliteSaver and MemorySaver, by node and npm
+	@BUILD='$(BUILD)' sh bench/agents/run.sh
 bench-web: all $(BUILD)/bench/sessions ## pages of a run of 10,000 tasks, by node and Chromium; PARTS="run log"
 	@BUILD='$(BUILD)' node --experimental-websocket --no-warnings bench/web.mjs $(PARTS)
 bench-search: all $(BUILD)/bench/search ## searches of 10,000 and 100,000 texts
