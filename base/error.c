@@ -106,15 +106,3 @@ const char *cairn_version(void)
 {
     return CAIRN_VERSION_TEXT;
 }
-
-int struct_size_check(size_t size, size_t known, const char *name,
-                      struct cairn_error *error)
-{
-    if (size == 0 || size == known)
-        return 0;
-    return error_set(error, CAIRN_EUSAGE,
-                     "struct %s has %zu bytes in the program and %zu in the library: "
-                     "compile the program with the headers of this library, or set the "
-                     "struct to zero before it is filled",
-                     name, size, known);
-}

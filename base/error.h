@@ -23,22 +23,4 @@ void error_context(struct cairn_error *error, const char *format, ...)
 /* "out of memory". Returns CAIRN_ENOMEM. */
 int error_nomem(struct cairn_error *error);
 
-/* CAIRN_EUSAGE if `size`, the first member of a struct that a caller fills, is that of
- * another version of the library: neither 0 nor `known` (cairn.h). A later version
- * knows the sizes of earlier ones. */
-int struct_size_check(size_t size, size_t known, const char *name,
-                      struct cairn_error *error);
-/* First in a public function that takes such a struct. */
-#define SIZE_CHECK(name, given, error)                                           \
-    do {                                                                         \
-        if (struct_size_check((given)->size, sizeof *(given), name, error) != 0) \
-            return CAIRN_EUSAGE;                                                 \
-    } while (0)
-/* The same where NULL stands for a struct of zeros. */
-#define SIZE_CHECK_IF(name, given, error)   \
-    do {                                    \
-        if (given)                          \
-            SIZE_CHECK(name, given, error); \
-    } while (0)
-
 #endif

@@ -10,6 +10,7 @@
 #include "checkpoint/recover.h"
 
 #include "base/error.h"
+#include "base/struct_take.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 #include "storage/sessions/rows_session.h"
@@ -451,7 +452,7 @@ int cairn_checkpoint_list(struct cairn_store *store,
                           int (*each)(void *, const struct cairn_checkpoint_info *),
                           void *context, uint64_t *total, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_checkpoint_filter", filter, error);
+    STRUCT_TAKE(cairn_checkpoint_filter, filter, error);
     struct catalog all = {store, sha256_new(), &payload_kinds, 0};
     struct checkpoint_reader reader = {each, context};
     if (!all.sha)
@@ -685,7 +686,7 @@ int cairn_checkpoint_newest(struct cairn_store *store,
                             struct cairn_checkpoint_info *out, uint32_t *skipped,
                             struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_checkpoint_filter", filter, error);
+    STRUCT_TAKE(cairn_checkpoint_filter, filter, error);
     struct catalog all = {store, sha256_new(), &payload_kinds, 0};
     if (!all.sha)
         return error_nomem(error);

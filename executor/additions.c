@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "base/os.h"
 #include "base/sha256.h"
+#include "base/struct_take.h"
 #include "cairn/run.h"
 #include "runs/additions.h"
 #include "runs/owner.h"
@@ -404,7 +405,7 @@ int cairn_add(struct cairn_store *store, uint64_t run,
               const struct cairn_addition *addition, struct cairn_added *added,
               struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_addition", addition, error);
+    STRUCT_TAKE(cairn_addition, addition, error);
     struct cairn_added local = {0};
     struct adding a = {
         .store = store, .addition = addition, .out = &local, .error = error};

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/os.h"
+#include "base/struct_take.h"
 #include "cairn/plan.h"
 #include "executor/state/commit.h"
 #include "executor/state/report.h"
@@ -204,7 +205,7 @@ int cairn_clean_stale(struct cairn_workflow *workflow, struct cairn_store *store
                       int (*each)(void *, const struct cairn_stale_file *),
                       void *context, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_run_options", options, error);
+    STRUCT_TAKE(cairn_run_options, options, error);
     struct cleaning c = {
         .store = store, .each = each, .context = context, .error = error};
     uint64_t id;

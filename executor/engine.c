@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/struct_take.h"
 #include "plan/stale.h"
 #include "storage/store.h"
 
@@ -430,7 +431,7 @@ int cairn_run(struct cairn_workflow *workflow, struct cairn_store *store,
               const struct cairn_run_options *options, struct cairn_run_result *result,
               struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_run_options", options, error);
+    STRUCT_TAKE(cairn_run_options, options, error);
     if (options && options->output_limit > LIMIT_OUTPUT_MOST)
         return error_set(error, CAIRN_EUSAGE,
                          "output_limit is %llu bytes; at most %d can be stored",

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/struct_take.h"
 #include "cairn/run.h"
 #include "process/keeper.h"
 #include "process/leftovers.h"
@@ -542,7 +543,7 @@ int cairn_undo(struct cairn_store *store, uint64_t run, const char *const *tasks
                size_t n, const struct cairn_run_options *options,
                struct cairn_run_result *result, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_run_options", options, error);
+    STRUCT_TAKE(cairn_run_options, options, error);
     struct undo_request r = {.n = 0};
     int rc = store_begin_read(store, error);
     if (rc)

@@ -32,8 +32,9 @@
  *   getter are arrays, so they live as long as the struct.
  * - A struct that the caller fills begins with `size`: sizeof of it, or 0 for that of
  *   version 0.1. A later version of the library adds members at the end and reads no
- *   more than `size` bytes, so programs need not be compiled again. All other members
- *   may be 0.
+ *   more than `size` bytes, so programs need not be compiled again. An older library
+ *   takes a longer struct if all that it does not know is 0, else CAIRN_EUSAGE. Those
+ *   of an array have the size of the first. All other members may be 0.
  * - Text is UTF-8 where it comes from a workflow file; task output is bytes.
  * - Times are nanoseconds since 1970-01-01 UTC (`_ns`) or milliseconds (`_ms`).
  * - A list callback returns 0 to continue, anything else to stop early (no error).

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/struct_take.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "cairn/plan.h"
@@ -162,7 +163,7 @@ int cairn_plan(struct cairn_plan **out, struct cairn_workflow *workflow,
                struct cairn_store *store, const struct cairn_run_options *options,
                struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_run_options", options, error);
+    STRUCT_TAKE(cairn_run_options, options, error);
     struct cairn_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return error_nomem(error);

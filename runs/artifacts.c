@@ -4,6 +4,7 @@
 #include "runs/artifacts.h"
 
 #include "base/os.h"
+#include "base/struct_take.h"
 #include "base/utf8.h"
 #include "cairn/runs.h"
 #include "runs/stored.h"
@@ -405,6 +406,7 @@ int cairn_artifact_get(struct cairn_store *store, const struct cairn_artifact_ge
                        int (*each)(void *, const struct cairn_artifact_info *),
                        void *context, struct cairn_error *error)
 {
+    STRUCT_TAKE(cairn_artifact_get, get, error);
     struct collection c;
     struct getting g = {.get = get, .c = &c, .error = error};
     g.list.each = each;

@@ -5,6 +5,7 @@
 #include "runs/values.h"
 
 #include "base/error.h"
+#include "base/struct_take.h"
 #include "cairn/maintenance.h"
 #include "checkpoint/gc/gc.h"
 #include "checkpoint/repair/repair.h"
@@ -14,7 +15,7 @@
 int cairn_gc(struct cairn_store *store, const struct cairn_gc_options *options,
              struct cairn_gc_result *result, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_gc_options", options, error);
+    STRUCT_TAKE(cairn_gc_options, options, error);
     int rc = checkpoint_gc(store, &payload_kinds, options, result, error);
     if (!rc && !(options && options->dry_run))
         live_values_sweep(store);

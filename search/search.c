@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/struct_take.h"
 #include "base/utf8.h"
 #include "session/when.h"
 #include "storage/store.h"
@@ -1146,7 +1147,7 @@ int cairn_search(struct cairn_store *store, const struct cairn_search *search,
 {
     struct finding *f;
     struct cairn_search_result own;
-    SIZE_CHECK("cairn_search", search, error);
+    STRUCT_TAKE(cairn_search, search, error);
     int rc = begin(&f, store, result ? result : &own, error);
     if (rc)
         return rc;

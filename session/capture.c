@@ -5,6 +5,7 @@
 #include "session/session_int.h"
 
 #include "base/error.h"
+#include "base/struct_take.h"
 #include "base/utf8.h"
 #include "cairn/session.h"
 #include "storage/object.h"
@@ -911,7 +912,7 @@ int cairn_session_checkpoint(struct cairn_store *store, const char *session,
                              const struct cairn_capture *capture,
                              struct cairn_captured *captured, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_capture", capture, error);
+    STRUCT_TAKE(cairn_capture, capture, error);
     struct live live = {.store = store};
     struct captured made = {0};
     struct files_taken files = {0};
@@ -971,7 +972,7 @@ int cairn_session_task_failed(struct cairn_store *store, const char *session,
                               struct cairn_captured *captured,
                               struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_task_failure", failure, error);
+    STRUCT_TAKE(cairn_task_failure, failure, error);
     struct live live = {.store = store};
     struct captured made = {0};
     struct files_taken files = {0};

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/struct_take.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "cairn/message.h"
@@ -877,7 +878,7 @@ int cairn_session_at(struct cairn_store *store, const char *session,
                      const struct cairn_moment *moment,
                      struct cairn_checkpoint_info *info, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_moment", moment, error);
+    STRUCT_TAKE(cairn_moment, moment, error);
     struct live live;
     uint64_t seq = 0;
     char id[CAIRN_ID_MAX];

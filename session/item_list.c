@@ -6,6 +6,7 @@
 #include "session/when.h"
 
 #include "base/error.h"
+#include "base/struct_take.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "storage/store.h"
@@ -715,7 +716,7 @@ int cairn_item_list(struct cairn_store *store, const char *session,
                     int (*each)(void *, const struct cairn_item *), void *context,
                     uint64_t *total, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_item_filter", filter, error);
+    STRUCT_TAKE(cairn_item_filter, filter, error);
     struct view view = {.shown.kind = filter->kind ? item_kind_parse(filter->kind) : 0};
     struct chosen chosen = {0};
     int rc = open_view(&view, store, session, filter->checkpoint, error);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/struct_take.h"
 #include "base/words.h"
 #include "checkpoint/annotations.h"
 #include "checkpoint/retain/retain.h"
@@ -343,7 +344,7 @@ int cairn_session_prune(struct cairn_store *store, const char *session,
                         const struct cairn_keep_rules *rules, bool dry_run,
                         struct cairn_prune_result *result, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_keep_rules", rules, error);
+    STRUCT_TAKE(cairn_keep_rules, rules, error);
     struct pruning p = {.given = rules, .dry_run = dry_run, .error = error};
     int rc = make_rules(&p);
     if (rc)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json_scan.h"
 #include "base/memory.h"
+#include "base/struct_take.h"
 #include "base/utf8.h"
 #include "cairn/message.h"
 #include "storage/object.h"
@@ -572,7 +573,7 @@ int cairn_message_add(struct cairn_store *store, const char *session,
                       const struct cairn_new_message *given, uint64_t *number,
                       struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_new_message", given, error);
+    STRUCT_TAKE(cairn_new_message, given, error);
     struct live live;
     struct new_message message = {.role = 0};
     uint64_t n = 0;

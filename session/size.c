@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/struct_take.h"
 #include "base/words.h"
 #include "cairn/maintenance.h"
 #include "snapshot/snapshot.h"
@@ -693,7 +694,7 @@ int cairn_session_size(struct cairn_store *store, const char *session,
                        const struct cairn_size_request *request,
                        struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_size_request", request, error);
+    STRUCT_TAKE(cairn_size_request, request, error);
     struct cairn_session_size out = {.session = 0};
     struct sizing s = {
         .uses = {.store = store, .error = error}, .out = &out, .error = error};

@@ -9,6 +9,7 @@
 #include "base/lock.h"
 #include "base/notify.h"
 #include "base/os.h"
+#include "base/struct_take.h"
 #include "storage/rows_int.h"
 #include "storage/rows_meta.h"
 #include "storage/schema.h"
@@ -309,19 +310,27 @@ static bool has_good_files(const struct cairn_store *store)
             store_check_log(&store->paths, &lock, NULL) == 0);
 }
 
-bool cairn_store_is_unchanged(const struct cairn_store *store,
-                              const struct cairn_store_options *options)
+static bool is_unchanged(const struct cairn_store *store,
+                         const struct cairn_store_options *options)
 {
     struct store_look now;
     struct db_header header;
     if (!store->read_only || store->key || store->reads > 0 || store->read_open ||
-        options->size > sizeof *options || !options->read_only || options->key_file ||
-        !same_paths(store, options))
+        !options->read_only || options->key_file || !same_paths(store, options))
         return false;
     look_at_files(store, &now);
     return same_files(&now, &store->look) && has_good_files(store) &&
            db_header(store->db, &header, NULL) == 0 &&
            header.user_version == store->look.version;
+}
+
+bool cairn_store_is_unchanged(const struct cairn_store *store,
+                              const struct cairn_store_options *options)
+{
+    struct cairn_store_options whole;
+    return struct_take(&whole, sizeof whole, STRUCT_FIRST(cairn_store_options, whole),
+                       options, "cairn_store_options", NULL) == 0 &&
+           is_unchanged(store, &whole);
 }
 
 bool store_in_place(const struct cairn_store *store)
@@ -377,7 +386,7 @@ int cairn_store_open(struct cairn_store **out,
                      const struct cairn_store_options *options,
                      struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_store_options", options, error);
+    STRUCT_TAKE(cairn_store_options, options, error);
     static const struct cairn_store_options defaults;
     return store_open_at(out, options ? options : &defaults, STORE_DETECT, error);
 }

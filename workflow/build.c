@@ -5,6 +5,7 @@
 
 #include "base/json_scan.h"
 #include "base/limits.h"
+#include "base/struct_take.h"
 #include "base/words.h"
 #include "graph/lists.h"
 #include "graph/members.h"
@@ -387,7 +388,6 @@ static int copy_foreach(struct definition *d, struct task_def *def,
                         const struct cairn_task *task, struct cairn_error *error)
 {
     const struct cairn_foreach *f = task->foreach;
-    SIZE_CHECK("cairn_foreach", f, error);
     struct foreach_key *key = arena_take(&d->arena, 1, sizeof *key);
     if (!key)
         return error_nomem(error);
@@ -753,7 +753,10 @@ static int say_keys(struct cairn_workflow *w, uint32_t index,
 int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
                        struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_task", task, error);
+    STRUCT_TAKE(cairn_task, task, error);
+    const struct cairn_foreach *foreach = task->foreach;
+    STRUCT_TAKE_IF(cairn_foreach, foreach, error);
+    task_whole.foreach = foreach;
     struct definition *d = &w->definition;
     if (w->compiled || w->name || w->broken)
         return error_set(error, CAIRN_EUSAGE,

@@ -6,6 +6,7 @@
 #include "workflow/workflow.h"
 
 #include "base/error.h"
+#include "base/struct_take.h"
 #include "base/words.h"
 
 #include <stdlib.h>
@@ -39,7 +40,7 @@ void cairn_registry_free(struct cairn_registry *registry)
 int cairn_registry_add(struct cairn_registry *registry,
                        const struct cairn_callback *callback, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_callback", callback, error);
+    STRUCT_TAKE(cairn_callback, callback, error);
     struct arena *arena = &registry->arena;
     const char *name = callback->name ? callback->name : "";
     if (!task_id_is_good(str_of(name)))

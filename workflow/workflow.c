@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/sha256.h"
+#include "base/struct_take.h"
 #include "base/words.h"
 #include "graph/definition.h"
 #include "graph/members.h"
@@ -257,7 +258,7 @@ static int read_text(struct cairn_workflow **out, const struct cairn_source *sou
 int cairn_workflow_open(struct cairn_workflow **out, const struct cairn_source *source,
                         struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_source", source, error);
+    STRUCT_TAKE(cairn_source, source, error);
     struct cairn_workflow *w;
     if (!source->path == !source->text)
         return error_set(error, CAIRN_EUSAGE,

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/struct_take.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_event.h"
 #include "storage/rows_gc.h"
@@ -383,7 +384,7 @@ int cairn_checkpoint_prune(struct cairn_store *store,
                            const struct cairn_prune_options *options,
                            struct cairn_prune_result *result, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_prune_options", options, error);
+    STRUCT_TAKE(cairn_prune_options, options, error);
     struct chains in = {.store = store, .kind = &outcomes_kind};
     struct cairn_prune_result sum = {0};
     struct seq_set runs = {0};

@@ -105,9 +105,12 @@ int command_exec(struct settings *settings)
 {
     struct cairn_error error = {0};
     struct cairn_exec_result result = {0};
-    struct cairn_exec exec = {.argv = (const char *const *)settings->rest,
+    struct cairn_command_host host = {.size = sizeof host};
+    struct cairn_exec exec = {.size = sizeof exec,
+                              .argv = (const char *const *)settings->rest,
                               .out = ui_json() ? 2 : 1,
-                              .err = 2};
+                              .err = 2,
+                              .host = &host};
     int status, rc;
     if (!settings->rest || !settings->rest[0])
         return report_usage(settings->command,
@@ -115,7 +118,7 @@ int command_exec(struct settings *settings)
     status = session_store(settings, STORE_WRITE);
     if (status != 0)
         return status;
-    signals_catch(&exec.host, true);
+    signals_catch(&host, true);
     rc = cairn_session_exec(settings->store, session_option(settings), &exec, &result,
                             &error);
     signals_release();

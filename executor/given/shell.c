@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "base/struct_take.h"
 #include "base/words.h"
 #include "cairn/runs.h"
 #include "graph/match.h"
@@ -770,7 +771,7 @@ int cairn_shell(struct cairn_shell **out, struct cairn_store *store, uint64_t ru
                 const char *task, const struct cairn_shell_options *options,
                 struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_shell_options", options, error);
+    STRUCT_TAKE(cairn_shell_options, options, error);
     static const struct cairn_shell_options defaults;
     struct attempt_view view;
     struct shell *shell = calloc(1, sizeof *shell);

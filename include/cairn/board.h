@@ -250,7 +250,7 @@ struct cairn_exec {
     size_t size;             /* of this struct, or 0 */
     const char *const *argv; /* ends with NULL; argv[0] is looked for in PATH */
     int out, err;            /* where its output goes, such as 1 and 2; -1: nowhere */
-    struct cairn_command_host host;
+    const struct cairn_command_host *host; /* may be NULL */
 };
 struct cairn_exec_result {
     bool ran;      /* it could be executed */

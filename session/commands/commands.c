@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/struct_take.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "cairn/message.h"
@@ -19,6 +20,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+static const struct cairn_command_host no_host;
 
 /* ==== Commands of people ==== */
 
@@ -174,7 +177,7 @@ static int exec_and_record(struct cairn_store *store, uint64_t session,
                                     .out = exec->out,
                                     .err = exec->err,
                                     .attached = true,
-                                    .host = &exec->host,
+                                    .host = exec->host,
                                     .redactor = rec->redactor};
     int rc = run_one_command(store, &job, &rec->end, error);
     if (rc)
@@ -192,7 +195,10 @@ int cairn_session_exec(struct cairn_store *store, const char *session,
                        const struct cairn_exec *exec, struct cairn_exec_result *result,
                        struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_exec", exec, error);
+    STRUCT_TAKE(cairn_exec, exec, error);
+    const struct cairn_command_host *host = exec->host;
+    STRUCT_TAKE(cairn_command_host, host, error);
+    exec_whole.host = host;
     struct recording rec = {0};
     struct cairn_exec_result made = {0};
     uint64_t number = 0;
@@ -487,13 +493,11 @@ static int record_check(const struct checking *c, struct cairn_store *store,
 
 /* ---- Public ---- */
 
-static const struct cairn_command_host no_host;
-
 int cairn_check_run(struct cairn_store *store, const char *session, const char *id,
                     const struct cairn_command_host *host,
                     struct cairn_check_result *result, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_command_host", host, error);
+    STRUCT_TAKE(cairn_command_host, host, error);
     struct checking c = {
         .arena = ARENA_INIT, .host = host ? host : &no_host, .error = error};
     struct cairn_check_result made = {0};
@@ -694,7 +698,10 @@ static void run_hook(const struct hooks_due *due, const struct due_hook *hook)
 int cairn_hooks_run(struct cairn_store *store, const struct cairn_hooks *hooks,
                     struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_hooks", hooks, error);
+    STRUCT_TAKE(cairn_hooks, hooks, error);
+    const struct cairn_command_host *host = hooks->host;
+    STRUCT_TAKE(cairn_command_host, host, error);
+    hooks_whole.host = host;
     struct hooks_due due = {
         .store = store, .calls = hooks, .arena = ARENA_INIT, .error = error};
     size_t n = 0;

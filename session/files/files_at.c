@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/struct_take.h"
 #include "checkpoint/nodes/nodes.h"
 #include "snapshot/diff.h"
 #include "snapshot/ignore.h"
@@ -622,7 +623,7 @@ int cairn_files_compare(struct cairn_store *store, const char *session,
                         int (*each)(void *, const struct cairn_file_change *),
                         void *context, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_files_diff", options, error);
+    STRUCT_TAKE(cairn_files_diff, options, error);
     static const struct cairn_files_diff none;
     struct diffing d = {.store = store,
                         .options = options ? options : &none,

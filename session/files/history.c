@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/struct_take.h"
 #include "cairn/files.h"
 #include "snapshot/diff.h"
 #include "snapshot/ignore.h"
@@ -292,13 +293,6 @@ static int history_tell(struct history *h, uint32_t at, struct arena *arena,
 
 /* ---- Parts ---- */
 
-static int part_check(const struct cairn_files_part *part, struct cairn_error *error)
-{
-    if (part)
-        SIZE_CHECK_IF("cairn_files_part", part, error);
-    return 0;
-}
-
 /* When a part has taken long enough, of which it may use `share` percent. */
 static int64_t part_until(const struct cairn_files_part *part, unsigned share)
 {
@@ -457,15 +451,15 @@ int cairn_files_log(struct cairn_store *store, const char *session, const char *
                     int (*each)(void *, const struct cairn_file_version *),
                     void *context, struct cairn_error *error)
 {
+    struct cairn_files_part *given = part;
+    STRUCT_TAKE_IF(cairn_files_part, part, error);
     struct logging l = {.trail = trail_begin(str_of(path)),
                         .each = each,
                         .context = context,
                         .left = most ? most : UINT64_MAX,
                         .part = part};
-    int rc = part_check(part, error);
-    if (rc)
-        return rc;
-    rc = history_open(&l.h, store, session, NULL, all, error) ?: log_all(&l);
+    int rc = history_open(&l.h, store, session, NULL, all, error) ?: log_all(&l);
+    STRUCT_GIVE(cairn_files_part, given, part);
     trail_end(&l.trail);
     return history_close(&l.h, rc);
 }
@@ -841,12 +835,11 @@ int cairn_files_search(struct cairn_store *store, const char *session,
                        void *context, struct cairn_files_searched *result,
                        struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_files_search", options, error);
-    int checked = part_check(options->part, error);
-    if (checked)
-        return checked;
-    if (options->part)
-        options->part->next = options->part->next_nth = 0;
+    STRUCT_TAKE(cairn_files_search, options, error);
+    struct cairn_files_part *given = options->part, *part = given;
+    STRUCT_TAKE_IF(cairn_files_part, part, error);
+    part_whole.next = part_whole.next_nth = 0;
+    options_whole.part = part;
     struct cairn_error own = {0};
     struct grep g = {.options = options,
                      .each = each,
@@ -870,6 +863,7 @@ int cairn_files_search(struct cairn_store *store, const char *session,
     map_release(&g.known);
     map_release(&g.contents);
     arena_release(&g.arena);
+    STRUCT_GIVE(cairn_files_part, given, part);
     return rc;
 }
 
@@ -1186,14 +1180,14 @@ int cairn_files_blame(struct cairn_store *store, const char *session, const char
                       int (*each)(void *, const struct cairn_file_line *),
                       void *context, struct cairn_error *error)
 {
+    struct cairn_files_part *given = part;
+    STRUCT_TAKE_IF(cairn_files_part, part, error);
     struct blame b = {.trail = trail_begin(str_of(path)), .error = error};
-    int rc = part_check(part, error);
     int64_t until_ns = part_until(part, 100);
-    if (!rc && part && part->from)
-        rc = error_set(error, CAIRN_EUSAGE, "a part of blame begins by its checkpoint");
-    if (rc)
-        return rc;
-    rc = history_open(&b.h, store, session, at, false, error)
+    if (part && part->from)
+        return error_set(error, CAIRN_EUSAGE,
+                         "a part of blame begins by its checkpoint");
+    int rc = history_open(&b.h, store, session, at, false, error)
              ?: find_end(&b, path)
              ?: take_lines(&b, path, line);
     while (!rc && b.left && !b.open) {
@@ -1202,6 +1196,7 @@ int cairn_files_blame(struct cairn_store *store, const char *session, const char
     }
     if (part)
         part->next = !rc && b.open ? b.h.steps[b.at].seq : 0;
+    STRUCT_GIVE(cairn_files_part, given, part);
     if (b.open)
         settle(&b, NULL);
     if (!rc)

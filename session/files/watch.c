@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/struct_take.h"
 #include "base/words.h"
 #include "cairn/files.h"
 #include "snapshot/watch.h"
@@ -658,7 +659,7 @@ int cairn_watch_open(struct cairn_watch **out, struct cairn_store *store,
                      const char *session, const struct cairn_watch_options *options,
                      struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_watch_options", options, error);
+    STRUCT_TAKE(cairn_watch_options, options, error);
     struct cairn_session_info info;
     int rc = cairn_session_get(store, session, &info, error);
     if (rc)

@@ -6,6 +6,7 @@
 #include "session/files_pending.h"
 
 #include "base/error.h"
+#include "base/struct_take.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "checkpoint/annotations.h"
@@ -447,7 +448,7 @@ int cairn_branch_start(struct cairn_store *store, const char *session, const cha
                        const char *from, const struct cairn_restore_options *options,
                        struct cairn_branch_info *info, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_restore_options", options, error);
+    STRUCT_TAKE(cairn_restore_options, options, error);
     struct going g = {.store = store,
                       .session = session,
                       .move = start_branch,
@@ -461,7 +462,7 @@ int cairn_branch_switch(struct cairn_store *store, const char *session,
                         const char *name, const struct cairn_restore_options *options,
                         struct cairn_branch_info *info, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_restore_options", options, error);
+    STRUCT_TAKE(cairn_restore_options, options, error);
     struct going g = {.store = store,
                       .session = session,
                       .move = switch_branch,

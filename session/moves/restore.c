@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "base/struct_take.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "checkpoint/annotations.h"
@@ -219,7 +220,7 @@ int cairn_session_restore(struct cairn_store *store, const char *session,
                           const char *id, const struct cairn_restore_options *options,
                           struct cairn_restored *report, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_restore_options", options, error);
+    STRUCT_TAKE(cairn_restore_options, options, error);
     return restore_with(store, session, restore, false, id, options, report, error);
 }
 
@@ -538,7 +539,7 @@ int cairn_session_undo_restore(struct cairn_store *store, const char *session,
                                const struct cairn_restore_options *options,
                                struct cairn_restored *report, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_restore_options", options, error);
+    STRUCT_TAKE(cairn_restore_options, options, error);
     return restore_with(store, session, undo_restore, true, NULL, options, report,
                         error);
 }
@@ -587,7 +588,7 @@ int cairn_session_redo_restore(struct cairn_store *store, const char *session,
                                const struct cairn_restore_options *options,
                                struct cairn_restored *report, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_restore_options", options, error);
+    STRUCT_TAKE(cairn_restore_options, options, error);
     struct cairn_restore_options taken = {0};
     if (options) {
         taken.dry_run = options->dry_run;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/notes.h"
 #include "base/str.h"
+#include "base/struct_take.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "cairn/message.h"
@@ -517,7 +518,7 @@ int cairn_agent_look(struct cairn_store *store, const struct cairn_agent_event *
                      struct cairn_agent_told *told, bool *more,
                      struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_agent_options", options, error);
+    STRUCT_TAKE(cairn_agent_options, options, error);
     const struct hook_event *read = &event->read;
     struct agent_session session;
     *more = false;
@@ -575,7 +576,7 @@ int cairn_agent_tell(struct cairn_store *store, const struct cairn_agent_event *
                      struct cairn_agent_told *told, struct cairn_error *error)
 {
     enum { TRIES = 3 };
-    SIZE_CHECK_IF("cairn_agent_options", options, error);
+    STRUCT_TAKE(cairn_agent_options, options, error);
     const struct hook_event *read = &event->read;
     struct cairn_agent_told made = {.session = ""};
     struct cairn_error why = {0};

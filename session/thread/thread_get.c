@@ -3,6 +3,7 @@
 #include "session/thread/thread_int.h"
 
 #include "base/json_scan.h"
+#include "base/struct_take.h"
 #include "base/words.h"
 #include "cairn/maintenance.h"
 #include "storage/store.h"
@@ -550,7 +551,7 @@ int cairn_thread_list(struct cairn_store *store,
                       const struct cairn_thread_filter *filter, cairn_thread_fn *each,
                       void *context, struct cairn_error *error)
 {
-    SIZE_CHECK("cairn_thread_filter", filter, error);
+    STRUCT_TAKE(cairn_thread_filter, filter, error);
     struct listing l = {.each = each, .context = context};
     struct thread_place place = {0};
     int rc = get_begin(&l.g, store, error)

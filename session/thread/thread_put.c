@@ -8,6 +8,7 @@
  * full one; where an unchanged value is not in that, either, it moves to the pool. */
 #include "session/thread/thread_int.h"
 
+#include "base/struct_take.h"
 #include "secrets/declared.h"
 #include "secrets/outside.h"
 #include "secrets/redact.h"
@@ -37,6 +38,8 @@ struct given {
 
 struct putting {
     struct live live;
+    struct cairn_thread_state *states; /* of the caller, whole */
+    struct cairn_thread_writes *writes;
     struct redactor *redactor;
     struct given *given;
     size_t n;
@@ -377,20 +380,23 @@ static int take_given(struct putting *p, const struct cairn_thread_state *states
                       size_t n_states, const struct cairn_thread_writes *writes,
                       size_t n_writes)
 {
-    for (size_t i = 0; i < n_states; i++)
-        SIZE_CHECK("cairn_thread_state", &states[i], p->error);
-    for (size_t i = 0; i < n_writes; i++)
-        SIZE_CHECK("cairn_thread_writes", &writes[i], p->error);
     p->given = calloc(n_states + n_writes + 1, sizeof *p->given);
-    if (!p->given)
+    p->states = calloc(n_states + 1, sizeof *p->states);
+    p->writes = calloc(n_writes + 1, sizeof *p->writes);
+    if (!p->given || !p->states || !p->writes)
         return error_nomem(p->error);
+    int rc = STRUCT_TAKE_ALL(cairn_thread_state, p->states, states, n_states, p->error)
+                 ?: STRUCT_TAKE_ALL(cairn_thread_writes, p->writes, writes, n_writes,
+                                    p->error);
+    if (rc)
+        return rc;
     for (size_t i = 0; i < n_states + n_writes; i++) {
         struct given *given = &p->given[p->n];
         given->n = p->n++;
         if (i < n_states)
-            given->state = &states[i];
+            given->state = &p->states[i];
         else
-            given->writes = &writes[i - n_states];
+            given->writes = &p->writes[i - n_states];
         given->thread =
             str_of_bytes(given->state ? given->state->thread : given->writes->thread);
     }
@@ -428,6 +434,8 @@ int cairn_thread_put(struct cairn_store *store, const struct cairn_thread_state 
     rc = live_close(&p->live, rc, error);
     redactor_free(p->redactor);
     free(p->given);
+    free(p->states);
+    free(p->writes);
     free(p);
     return rc;
 }

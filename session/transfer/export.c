@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/struct_take.h"
 #include "base/words.h"
 #include "cairn/session.h"
 #include "checkpoint/nodes/nodes.h"
@@ -564,7 +565,7 @@ int cairn_session_export(struct cairn_store *store, const char *session, bool al
                          const struct cairn_transfer_calls *calls,
                          struct cairn_transfer *result, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_transfer_calls", calls, error);
+    STRUCT_TAKE(cairn_transfer_calls, calls, error);
     struct cairn_error own = {0};
     struct exporting e = {.store = store,
                           .sha = sha256_new(),

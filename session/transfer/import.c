@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/struct_take.h"
 #include "base/utf8.h"
 #include "checkpoint/chain.h"
 #include "checkpoint/messages/line.h"
@@ -1074,7 +1075,7 @@ int cairn_session_import(struct cairn_store *store,
                          const struct cairn_transfer_calls *calls,
                          struct cairn_transfer *result, struct cairn_error *error)
 {
-    SIZE_CHECK_IF("cairn_transfer_calls", calls, error);
+    STRUCT_TAKE(cairn_transfer_calls, calls, error);
     struct cairn_error own = {0};
     struct importing im = {.store = store,
                            .sha = sha256_new(),

@@ -58,25 +58,6 @@ START_TEST(files_of_a_store)
 }
 END_TEST
 
-/* The first member of a struct that callers fill: 0 and its own size are the same, and
- * anything else is the struct of another library, or one that was not set to zero. */
-START_TEST(sizes_of_structs)
-{
-    static const size_t wrong[] = {1, sizeof(struct cairn_store_options) - 1,
-                                   sizeof(struct cairn_store_options) + 8, SIZE_MAX};
-    struct cairn_store *store = open_store();
-    cairn_store_close(store);
-    struct cairn_store_options options = {.size = sizeof options, .path = path};
-    good(cairn_store_open(&store, &options, &error));
-    cairn_store_close(store);
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        options.size = wrong[i];
-        ck_assert_int_eq(cairn_store_open(&store, &options, &error), CAIRN_EUSAGE);
-        ck_assert_ptr_nonnull(strstr(error.text, "struct cairn_store_options has"));
-    }
-}
-END_TEST
-
 START_TEST(found_upward)
 {
     struct cairn_store *store = NULL;
@@ -600,7 +581,6 @@ int main(int argc, char **argv)
     if (played(argc, argv, &status))
         return status;
     const TTest *const tests[] = {files_of_a_store,
-                                  sizes_of_structs,
                                   found_upward,
                                   odd_names,
                                   reader_beside_writer,
