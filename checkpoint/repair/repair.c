@@ -6,6 +6,7 @@
 #include "checkpoint/messages/line.h"
 #include "checkpoint/nodes/nodes.h"
 #include "checkpoint/repair/repair_int.h"
+#include "checkpoint/thread_index.h"
 #include "checkpoint/verify/verify.h"
 
 #include "base/clock.h"
@@ -448,6 +449,7 @@ static int fill_store(struct repair *r)
          ?: repair_runs(r)
          ?: repair_items(r)
          ?: repair_sessions(r)
+         ?: thread_index_make(r->store, r->sha, r->error)
          ?: message_lines_mend(r->store, r->sha, 0, note_mended, r, r->error)
          ?: repair_report_losses(r)
          ?: note_repair(r);

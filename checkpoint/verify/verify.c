@@ -227,6 +227,8 @@ static int verify_all(struct verifier *v)
     if (rc >= 0 && !v->stop)
         rc = verify_logs(v);
     if (rc >= 0 && !v->stop)
+        rc = verify_threads(v);
+    if (rc >= 0 && !v->stop)
         rc =
             store_verify_objects(v->store, &v->result.objects, bad_object, v, v->error);
     if (rc >= 0 && !v->stop)

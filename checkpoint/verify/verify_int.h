@@ -108,6 +108,9 @@ bool verify_is_refused(const struct verifier *v, uint8_t namespace_id, uint64_t 
 int verify_runs(struct verifier *v);
 int verify_run_rows(struct verifier *v);
 
+/* Reports threads whose index differs from their records. */
+int verify_threads(struct verifier *v);
+
 /* The line of one checkpoint, as far back as it goes. */
 int verify_messages_at(struct verifier *v, uint64_t seq);
 

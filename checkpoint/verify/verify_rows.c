@@ -5,6 +5,7 @@
 
 #include "checkpoint/messages/line.h"
 #include "checkpoint/sections.h"
+#include "checkpoint/thread_index.h"
 #include "checkpoint/tombstones_int.h"
 #include "checkpoint/verify/verify_int.h"
 
@@ -402,6 +403,31 @@ static int verify_messages(struct verifier *v)
     if (rc >= 0 && !v->stop)
         rc = store_each_checkpoint(v->store, &debug, see_checkpoint, v, v->error);
     return rc;
+}
+
+static int report_index(void *context, const struct thread_index_difference *found)
+{
+    struct verifier *v = context;
+    int space = (int)(found->space.len < 80 ? found->space.len : 80),
+        id = (int)(found->id.len < 80 ? found->id.len : 80);
+    v->result.damaged++;
+    return verify_report(
+        v, 0, NULL,
+        "the index of the thread on branch %llu differs from its records in %llu "
+        "state%s, the first of which (space \"%.*s\", id \"%.*s\") %s: `cairn doctor "
+        "--repair` makes the index again",
+        (unsigned long long)found->branch, (unsigned long long)found->keys,
+        found->keys == 1 ? "" : "s", space, found->space.ptr, id, found->id.ptr,
+        !found->in_records ? "no record has"
+        : found->in_index  ? "other records have"
+                           : "the index lacks");
+}
+
+int verify_threads(struct verifier *v)
+{
+    return knows_sessions(v)
+               ? thread_index_compare(v->store, v->sha, report_index, v, v->error)
+               : 0;
 }
 
 int verify_messages_at(struct verifier *v, uint64_t seq)

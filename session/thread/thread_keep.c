@@ -3,6 +3,7 @@
 #include "session/thread/thread_int.h"
 
 #include "checkpoint/retain/retain.h"
+#include "checkpoint/thread_index.h"
 #include "storage/store.h"
 
 #include <stdlib.h>
@@ -113,33 +114,37 @@ static int choose_kept(struct pruned *p, uint64_t branch)
     return rc == CAIRN_ENOMEM ? error_nomem(p->error) : rc;
 }
 
-struct asking {
-    struct pruned *p;
-    bool there;
-};
-
-static int ask_seq(void *context, uint64_t seq)
+static const struct row *find_row(const struct pruned *p, struct str space,
+                                  struct str id)
 {
-    struct asking *asking = context;
-    int rc =
-        store_get_checkpoint(asking->p->live.store, seq, NULL, NULL, asking->p->error);
-    asking->there |= rc == 0;
-    return rc == CAIRN_ENOTFOUND ? 0 : rc ?: 1;
+    size_t low = 0, high = p->rows.n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct row *row = &p->rows.at[middle];
+        int order = str_compare(row->space, space);
+        order = order ? order : str_compare(row->id, id);
+        if (!order)
+            return row;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
 }
 
-/* What its records would say again, should the index be made anew, is noted as gone. */
-static int drop_row(struct pruned *p, uint64_t branch, const struct row *row)
+/* What the records that stay would say again, should the index be made anew, is noted as
+ * gone: also a state that was replaced since, by one whose record went. */
+static int note_gone(void *context, const struct thread_state_row *said)
 {
-    struct asking asking = {p, false};
-    struct thread_entry entry = {
-        .kind = THREAD_GONE, .space = row->space, .id = row->id};
-    int rc = each_seq(row, ask_seq, &asking);
-    if (rc < 0)
-        return rc;
-    if (!asking.there)
-        return store_drop_thread_state(p->live.store, branch, row->space, row->id,
-                                       p->error);
-    rc = thread_writer_room(&p->to);
+    struct pruned *p = context;
+    const struct row *row = find_row(p, said->space, said->id);
+    if (row && !p->gone[row - p->rows.at])
+        return 0;
+    struct thread_entry entry = {.kind = THREAD_GONE,
+                                 .space = arena_str(&p->rows.arena, said->space),
+                                 .id = arena_str(&p->rows.arena, said->id)};
+    int rc = p->rows.arena.failed ? error_nomem(p->error) : thread_writer_room(&p->to);
     if (!rc)
         thread_writer_add(&p->to, &entry);
     return rc;
@@ -150,11 +155,16 @@ static int prune(struct pruned *p, struct str thread, uint64_t branch)
     const struct chains in = {p->live.store, p->live.sha, &sections_kind};
     const struct kept_seqs kept = {p->kept.at, p->kept.n};
     struct cairn_prune_result result = {0};
+    bool damaged;
     int rc = chain_prune_except(&in, branch, &kept, false, &result, p->error)
                  ?: thread_writer_open(&p->to, &p->live, thread, branch, p->error);
     for (size_t i = 0; i < p->rows.n && !rc; i++)
         if (p->gone[i])
-            rc = drop_row(p, branch, &p->rows.at[i]);
+            rc = store_drop_thread_state(p->live.store, branch, p->rows.at[i].space,
+                                         p->rows.at[i].id, p->error);
+    rc = rc
+             ?: thread_index_of(p->live.store, p->live.sha, branch, note_gone, p,
+                                &damaged, p->error);
     return thread_writer_close(&p->to, rc);
 }
 

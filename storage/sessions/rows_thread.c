@@ -2,6 +2,7 @@
 /* Rows of the index of threads' states. */
 #include "storage/sessions/rows_thread.h"
 
+#include "storage/rows_checkpoint.h"
 #include "storage/rows_int.h"
 
 #include <assert.h>
@@ -94,6 +95,19 @@ int store_count_thread_states(struct cairn_store *store, uint64_t branch,
                         &n, error);
     *states = (uint64_t)n;
     return rc;
+}
+
+int store_each_thread_branch(struct cairn_store *store,
+                             int (*each)(void *context, uint64_t branch), void *context,
+                             struct cairn_error *error)
+{
+    struct query query;
+    store_assert_open(store);
+    query_start(&query, store->db, SQL_EACH_THREAD_BRANCH,
+                VALUES(value_u64(NAMESPACE_DEBUG)), error);
+    while (query_step(&query))
+        query.rc = each(context, query_u64(&query, 0));
+    return query_end(&query);
 }
 
 /* One space of one thread is read in the order of the index, whatever is behind. */

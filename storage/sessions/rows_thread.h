@@ -34,6 +34,11 @@ int store_get_thread_state(struct cairn_store *store, uint64_t branch, struct st
 int store_count_thread_states(struct cairn_store *store, uint64_t branch,
                               uint64_t *states, struct cairn_error *error);
 
+/* Branches that rows of the index or records are on, ascending. */
+int store_each_thread_branch(struct cairn_store *store,
+                             int (*each)(void *context, uint64_t branch), void *context,
+                             struct cairn_error *error);
+
 struct thread_state_range {
     uint64_t branch;         /* 0: all */
     const struct str *space; /* NULL: all */

@@ -745,6 +745,9 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_DELETE_THREAD_STATES] = "DELETE FROM thread_state WHERE branch = ?1",
     [SQL_COUNT_THREAD_STATES] =
         "SELECT count(*) FROM thread_state WHERE branch = ?1 AND seq > 0",
+    [SQL_EACH_THREAD_BRANCH] =
+        "SELECT branch FROM thread_state UNION SELECT stream FROM checkpoint "
+        "WHERE namespace = ?1 ORDER BY 1",
     [SQL_EACH_SPACE_STATE] = THREAD_STATE_COLUMNS OF_SPACE "ORDER BY id DESC LIMIT ?3",
     [SQL_EACH_SPACE_STATE_BELOW] =
         THREAD_STATE_COLUMNS OF_SPACE "AND id < ?4 ORDER BY id DESC LIMIT ?3",

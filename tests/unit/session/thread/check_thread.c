@@ -489,12 +489,14 @@ END_TEST
 /* ---- Damage ---- */
 
 static struct cairn_problem problem;
+static char problem_text[500];
 static int problems;
 
 static int note_problem(void *context, const struct cairn_problem *found)
 {
     (void)context;
     problem = *found;
+    snprintf(problem_text, sizeof problem_text, "%s", found->text);
     problems++;
     return 0;
 }
@@ -563,6 +565,106 @@ START_TEST(flipped_bytes)
             }
     open_again();
     expect_sound();
+}
+END_TEST
+
+/* ---- Another index than the records have ---- */
+
+static void run_sql(const char *sql)
+{
+    char path[300];
+    sqlite3 *db;
+    cairn_store_close(store);
+    store = NULL;
+    snprintf(path, sizeof path, "%s/.cairn/cairn.db", dir);
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    ck_assert_msg(sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK, "%s: %s", sql,
+                  sqlite3_errmsg(db));
+    ck_assert_int_gt(sqlite3_changes(db), 0);
+    sqlite3_close(db);
+}
+
+static void put_three(void)
+{
+    struct cairn_thread_state state = {
+        .thread = text("t"), .id = text("1"), .state = text("a state")};
+    struct cairn_thread_write write = {
+        .task = text("task"), .channel = text("c"), .value = text("v")};
+    struct cairn_thread_writes writes = {.thread = text("t"),
+                                         .space = text("s"),
+                                         .id = text("2"),
+                                         .writes = &write,
+                                         .n_writes = 1};
+    good(put(&state));
+    state.space = text("s");
+    state.id = text("2");
+    good(cairn_thread_put(store, &state, 1, &writes, 1, &error));
+    write.index = 1;
+    good(cairn_thread_put(store, NULL, 0, &writes, 1, &error));
+    good(put(&state));
+    state.id = text("3");
+    good(put(&state));
+}
+
+static void expect_three(void)
+{
+    expect("t", "", NULL, "1 :a state ");
+    expect("t", "s", NULL, "3 :a state ");
+    expect("t", "s", "2", "2 :a state  [task.0 c=v] [task.1 c=v]");
+    expect_sound();
+}
+
+static int no_loss(void *context, const struct cairn_loss *loss)
+{
+    (void)context;
+    ck_abort_msg("lost: %s", loss->text);
+    return 0;
+}
+
+static void repair_store(void)
+{
+    struct cairn_repair_result result;
+    char path[300];
+    snprintf(path, sizeof path, "%s/.cairn", dir);
+    cairn_store_close(store);
+    store = NULL;
+    good(cairn_store_repair(path, no_loss, NULL, &result, &error));
+    ck_assert(result.repaired);
+    open_again();
+}
+
+START_TEST(index_differs)
+{
+    static const struct {
+        const char *sql, *what;
+    } damage[] = {
+        {"DELETE FROM thread_state WHERE id = x'33'",
+         "in 1 state, the first of which (space \"s\", id \"3\") the index lacks"},
+        {"UPDATE thread_state SET seq = 1 WHERE id = x'32'", "id \"2\") other records"},
+        {"UPDATE thread_state SET writes = x'02' WHERE id = x'32'", "other records"},
+        {"INSERT INTO thread_state SELECT branch, space, x'39', seq, writes FROM "
+         "thread_state WHERE id = x'33'",
+         "id \"9\") no record has"},
+        {"INSERT INTO thread_state SELECT 77, space, id, seq, writes FROM thread_state "
+         "WHERE id = x'33'",
+         "branch 77 differs"},
+        {"DELETE FROM thread_state", "in 3 states"},
+    };
+    put_three();
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        struct cairn_verify_result result;
+        expect_three();
+        run_sql(damage[i].sql);
+        open_again();
+        problems = 0;
+        ck_assert_int_eq(
+            cairn_checkpoint_verify(store, NULL, note_problem, NULL, &result, &error),
+            CAIRN_EDAMAGED);
+        ck_assert_int_eq(problems, 1);
+        ck_assert_msg(strstr(problem_text, damage[i].what), "%s", problem_text);
+        repair_store();
+    }
+    expect_three();
 }
 END_TEST
 
@@ -644,6 +746,7 @@ int main(int argc, char **argv)
     tcase_add_test(tests, secrets);
     tcase_add_test(tests, other_calls);
     tcase_add_test(tests, flipped_bytes);
+    tcase_add_test(tests, index_differs);
     tcase_add_test(tests, two_processes);
     suite_add_tcase(suite, tests);
     return help_run(suite);
