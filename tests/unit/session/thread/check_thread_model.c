@@ -3,8 +3,8 @@
  * retention, deleting, collecting; through two handles that are opened again at random,
  * and by a process that is killed. After each step all states are got and listed.
  *
- * Seeds: CAIRN_SEED is the first one (1); there are 4, and 100 with
- * CAIRN_TEST_LEVEL=full, of 100 steps each. */
+ * Seeds: CAIRN_SEED is the first one (1); there are CAIRN_LIVES (4, and 100 with
+ * CAIRN_TEST_LEVEL=full), of 100 steps each. */
 #include "base/str.h"
 #include "cairn.h"
 #include "tests/support/random.h"
@@ -40,6 +40,7 @@ static char dir[256];
 static struct cairn_store *stores[2];
 static struct cairn_error error;
 static uint64_t first_seed;
+static int lived, killed; /* with CK_FORK=no: of all */
 
 static struct cairn_store *open_store(void)
 {
@@ -478,11 +479,19 @@ static void kill_one(struct model *model, uint64_t *seed)
 
 /* ---- Lives ---- */
 
+static int note_problem(void *context, const struct cairn_problem *problem)
+{
+    snprintf(context, 500, "%s", problem->text);
+    return 0;
+}
+
 static void verify(void)
 {
     struct cairn_verify_result result = {0};
-    int rc = cairn_checkpoint_verify(stores[0], NULL, NULL, NULL, &result, &error);
-    ck_assert_msg(rc == 0 && !result.damaged, "%s", error.text);
+    char text[500] = "";
+    int rc =
+        cairn_checkpoint_verify(stores[0], NULL, note_problem, text, &result, &error);
+    ck_assert_msg(rc == 0 && !result.damaged, "%s: %s", error.text, text);
 }
 
 START_TEST(lives)
@@ -502,7 +511,7 @@ START_TEST(lives)
         }
         struct step step = {.store = stores[which], .model = &model, .seed = &seed};
         if (help_below(&seed, 25) == 0)
-            kill_one(&model, &seed);
+            kill_one(&model, &seed), killed++;
         else
             make_step(&step);
         ck_assert_msg(step.rc == 0, "step %d: %d %s", i, step.rc, error.text);
@@ -513,6 +522,7 @@ START_TEST(lives)
     verify();
     close_stores();
     remove_tree(dir);
+    lived++;
 }
 END_TEST
 
@@ -525,7 +535,12 @@ int main(int argc, char **argv)
     Suite *suite = suite_create("thread_model");
     TCase *tests = tcase_create("thread_model");
     tcase_set_timeout(tests, 300);
-    tcase_add_loop_test(tests, lives, 0, help_rounds(4, 100));
+    const char *n = getenv("CAIRN_LIVES");
+    tcase_add_loop_test(tests, lives, 0,
+                        n ? (int)strtol(n, NULL, 10) : help_rounds(4, 100));
     suite_add_tcase(suite, tests);
-    return help_run(suite);
+    int status = help_run(suite);
+    if (n)
+        printf("lives %d, killed %d\n", lived, killed);
+    return status;
 }
