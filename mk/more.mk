@@ -148,11 +148,14 @@ SH_FILES := bootstrap.sh .ci/run mk/needs.sh docs/man/pages.sh $(sort $(shell fi
 SYNTAX_FILES = $(filter-out tests/fuzz/% tests/prove/blackout/% bench/%,$(filter %.c,$(C_FILES)))
 syntax: ## read every C file with CC, e.g. CC=clang WERROR=1
 	$(call say,SYNTAX,$(words $(SYNTAX_FILES)) files)printf '%s\n' $(SYNTAX_FILES) | xargs -P $(JOBS) -n 20 $(CC) $(ALL_CFLAGS) -fsyntax-only
+.PHONY: clang-warnings
+clang-warnings: ## what clang warns of in every C file
+	@nice $(MAKE) --no-print-directory CC=clang OPT=-O0 WERROR=1 syntax
 .PHONY: lint clang-tidy cppcheck shellcheck lint-rules format format-check
 # More checks, or with a minus fewer: '-clang-analyzer-*' takes out what takes nearly all
 # of the time, following paths.
 TIDY_CHECKS ?=
-lint: clang-tidy cppcheck shellcheck lint-rules ## clang-tidy, cppcheck, shellcheck and the project's own rules
+lint: clang-tidy clang-warnings cppcheck shellcheck lint-rules ## clang-tidy and clang's warnings, cppcheck, shellcheck and the project's own rules
 # npm compiles the addon of Node; here it is only read, where the headers of Node are.
 ADDON_SOURCES := $(wildcard bindings/node/addon/*.c)
 READ_ADDON := $(if $(wildcard /usr/include/node_api.h /usr/include/node/node_api.h),$(ADDON_SOURCES))

@@ -155,6 +155,9 @@ sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory $(SANITIZED) TEST_TIMEOUT=1800 CK_TIMEOUT_MULTIPLIER=30 test
 sanitize-short: ## the C programs and some scripts, as in continuous integration
 	@$(MAKE) --no-print-directory TEST_LEVEL=brief TAP_TESTS='$(THOSE_sanitize)' sanitize
+.PHONY: sanitize-programs
+sanitize-programs: | fuzz-replay # which is made of the same objects
+	@nice $(MAKE) --no-print-directory $(SANITIZED) check-programs
 .PHONY: tsan tsan-tests
 tsan: ## the tests that use threads, under ThreadSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan CC=gcc SANITIZE=thread OPT='-O1 -g' tsan-tests
