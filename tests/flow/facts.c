@@ -39,7 +39,8 @@ static bool add(struct facts *facts, const char *format, ...)
 }
 
 /* After a failure that ends the run no list is taken up, but a session that begins after
- * the list was made has its members: whether a group that is skipped is so as a whole. */
+ * the list was made has its members: whether a group that is skipped, or not run at all,
+ * is so as a whole. */
 static void hide_members(char id[ID_SIZE], const struct workflow *w, const char *state)
 {
     char *part = strstr(id, "[part=");
@@ -48,7 +49,8 @@ static void hide_members(char id[ID_SIZE], const struct workflow *w, const char 
         bool it = def->made && strncmp(id, def->id, strlen(def->id)) == 0 &&
                   id + strlen(def->id) == part;
         if (it && w->policy != ON_CONTINUE &&
-            w->defs[def->list_of].when == WHEN_ALWAYS && strcmp(state, "skipped") == 0)
+            w->defs[def->list_of].when == WHEN_ALWAYS &&
+            (strcmp(state, "skipped") == 0 || strcmp(state, "pending") == 0))
             snprintf(part, 8, "[...]");
     }
 }

@@ -332,6 +332,35 @@ static bool was_left(const struct graph_test *g, uint32_t def, const char *reaso
     return false;
 }
 
+/* Adds what needs it, in that way at least: definitions stand after what they need. */
+static void add_behind(const struct graph_test *g, enum need least, bool order,
+                       bool *set)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < g->tasks.n; i++) {
+        const struct task *task = &g->tasks.task[i];
+        for (uint32_t k = 0; k < i && !set[i]; k++)
+            set[i] =
+                set[k] && task_needs(&g->w, task, &g->tasks.task[k], order) >= least;
+        any |= set[i] && !g->w.defs[task->def].finally;
+    }
+    for (uint32_t i = 0; i < g->tasks.n; i++)
+        set[i] |= any && g->w.defs[g->tasks.task[i].def].finally;
+}
+
+/* What it needs was skipped, or left out by its condition, though it had completed before
+ * that: a plan that is not sure of what it needs says that it may be skipped, too. */
+static bool is_behind_skipped(const struct graph_test *g, uint32_t at)
+{
+    bool set[TASKS_MAX] = {false};
+    for (uint32_t i = 0; i < g->tasks.n; i++) {
+        const char *state = state_before(g, g->tasks.task[i].id);
+        set[i] = strcmp(state, "skipped") == 0 || strcmp(state, "excluded") == 0;
+    }
+    add_behind(g, NEED_HARD, false, set);
+    return set[at];
+}
+
 static void check_reason(struct graph_test *g, uint32_t at)
 {
     const struct task *task = &g->tasks.task[at];
@@ -348,6 +377,9 @@ static void check_reason(struct graph_test *g, uint32_t at)
         return;
     }
     if (g->open[at] && v->will == WILL_MAY && strcmp(v->reason, "done") == 0)
+        return;
+    if (v->will == WILL_MAY && strcmp(v->reason, "need-skipped") == 0 &&
+        is_behind_skipped(g, at))
         return;
     const char *reason = d->any && !d->added ? "changed"
                          : hit               ? g->change.reason
@@ -444,22 +476,6 @@ static void check_certain(struct graph_test *g)
 }
 
 /* ---- P5 ---- */
-
-/* Adds what needs it, in that way at least: definitions stand after what they need. */
-static void add_behind(const struct graph_test *g, enum need least, bool order,
-                       bool *set)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < g->tasks.n; i++) {
-        const struct task *task = &g->tasks.task[i];
-        for (uint32_t k = 0; k < i && !set[i]; k++)
-            set[i] =
-                set[k] && task_needs(&g->w, task, &g->tasks.task[k], order) >= least;
-        any |= set[i] && !g->w.defs[task->def].finally;
-    }
-    for (uint32_t i = 0; i < g->tasks.n; i++)
-        set[i] |= any && g->w.defs[g->tasks.task[i].def].finally;
-}
 
 /* As a member, not as what stood for all of them. */
 static bool is_there(const struct graph_test *g, const struct task *task)
