@@ -105,7 +105,7 @@ void added_names_release(struct added_names *names);
  * tasks that it has not. */
 static inline uint64_t additions_up_to(const struct cairn_workflow *w, uint64_t run)
 {
-    return w->added_run == run ? additions_newest(w->additions, w->n_additions) : 0;
+    return w->added_run == run ? w->newest_addition : 0;
 }
 
 #endif

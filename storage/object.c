@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "storage/pool/pool.h"
+#include "storage/rows_gc.h"
 #include "storage/rows_int.h"
 
 #include <assert.h>
@@ -293,41 +294,67 @@ int store_put_object_after(struct cairn_store *store, struct str content,
     return put_content(store, content, before, digest, error);
 }
 
-/* The id of the object of that name if it has so many bytes and can be a base; else 0.
- * Its content is not read. */
-static int find_shorter(struct cairn_store *store, const struct digest *name,
-                        size_t size, uint64_t *id, struct cairn_error *error)
+/* How many are below it: each of them is looked up only if that may have changed, for
+ * nothing but a collection gives a base to what is there (store_rebase_object). */
+static int count_bases(struct cairn_store *store, const struct object_row *row,
+                       const struct shorter_object *known, uint64_t collections,
+                       unsigned *n, struct cairn_error *error)
+{
+    struct object_chain chain;
+    const char *why = NULL;
+    *n = known->bases;
+    if (known->known && known->known == collections)
+        return 0;
+    int rc = object_chain(store->db, row, &chain, &why, error);
+    *n = why ? LIMIT_OBJECT_BASES : chain.n;
+    return rc;
+}
+
+/* The id of `before` if it has so many bytes and can be a base; else 0. Its content is
+ * not read. `put`: what is made from it. */
+static int find_shorter(struct cairn_store *store, const struct shorter_object *before,
+                        struct shorter_object *put, uint64_t *id,
+                        struct cairn_error *error)
 {
     struct query query;
     struct object_row row;
-    struct object_chain chain;
-    const char *why = NULL;
+    uint64_t collections = 0;
+    unsigned n = 0;
     *id = 0;
-    if (find_row(store->db, name, &query, &row, error)) {
-        query.rc = object_chain(store->db, &row, &chain, &why, error);
-        if (!query.rc && !why && chain.n < LIMIT_OBJECT_BASES &&
-            row.size == (int64_t)size)
+    int rc = store_collections(store, &collections, error);
+    if (rc)
+        return rc;
+    if (find_row(store->db, &before->digest, &query, &row, error)) {
+        query.rc = count_bases(store, &row, before, collections, &n, error);
+        if (!query.rc && n < LIMIT_OBJECT_BASES && row.size == (int64_t)before->size)
             *id = row.id;
     }
+    put->bases = n + 1;
+    put->known = collections;
     return query_end(&query);
 }
 
 int store_put_object_longer(struct cairn_store *store, struct str content,
-                            const struct digest *digest, const struct digest *before,
-                            size_t size_before, struct cairn_error *error)
+                            const struct digest *digest,
+                            const struct shorter_object *before,
+                            struct shorter_object *put, struct cairn_error *error)
 {
-    struct digest put;
+    struct digest stored;
     uint64_t base;
     bool has = false;
     store_assert_writing(store);
-    assert(size_before < content.len);
+    assert(before->size < content.len);
     int rc = store_has_object(store, digest, &has, error)
-                 ?: find_shorter(store, before, size_before, &base, error);
+                 ?: find_shorter(store, before, put, &base, error);
+    put->digest = *digest;
+    put->size = content.len;
     if (rc)
         return rc;
-    if (has || !base || content.len > LIMIT_OBJECT_BYTES)
-        return put_content(store, content, NULL, &put, error);
-    struct str behind = {content.ptr + size_before, content.len - size_before};
+    if (has || !base || content.len > LIMIT_OBJECT_BYTES) {
+        put->known = 0;
+        return put_content(store, content, NULL, &stored, error);
+    }
+    struct str behind = {content.ptr + before->size, content.len - before->size};
     return check_room(behind.len, content, error)
                ?: store_write(store, SQL_PUT_OBJECT,
                               VALUES(value_blob(digest_view(digest)),

@@ -25,13 +25,22 @@ int store_use_object(struct cairn_store *store, const struct digest *digest, boo
 int store_put_object_after(struct cairn_store *store, struct str content,
                            const struct digest *before, struct digest *digest,
                            struct cairn_error *error);
-/* Puts content, whose digest the caller knows, as what stands behind its first
- * `size_before` bytes, which are the content of the object `before`. That is not read, so
- * this costs what is longer. Where that object is not there, or has 16 bases, or the
- * content is there already, as store_put_object. */
+/* An object that content is put behind, with what is known of it. */
+struct shorter_object {
+    struct digest digest;
+    size_t size;
+    unsigned bases; /* so many are below it, */
+    uint64_t known; /* which was so after so many collections (store_collections); 0: it
+                       has to be looked up */
+};
+/* Puts content, whose digest the caller knows, as what stands behind that of `before`.
+ * That is not read, so this costs what is longer. Where that object is not there, or has
+ * 16 bases, or the content is there already, as store_put_object. `put` becomes what is
+ * known of the new object; that holds once it is committed. */
 int store_put_object_longer(struct cairn_store *store, struct str content,
-                            const struct digest *digest, const struct digest *before,
-                            size_t size_before, struct cairn_error *error);
+                            const struct digest *digest,
+                            const struct shorter_object *before,
+                            struct shorter_object *put, struct cairn_error *error);
 /* Stores an object whose base is to go as what makes it differ from another object: the
  * nearest of its other bases that `stays`, else the oldest of the first few that are
  * made from the same base, else from none. Its content is the same, so whatever is made

@@ -54,6 +54,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -105,16 +106,18 @@ int store_slice_end(struct store_slice *slice, int rc, struct cairn_error *error
 
 /* ---- The setting ---- */
 
-/* *there is false if the store has none. */
-/* Settings with the id of an object. */
+/* Settings with the id of an object; `gc` has the number of collections behind it. */
 #define GC_BOUND "gc"
 #define GC_HELD "gc held"
 
+enum { GC_TEXT = 48 };
+
+/* *there is false if the store has none. */
 static int get_setting(struct cairn_store *store, const char *key, bool *there,
                        uint64_t *up_to, struct cairn_error *error)
 {
     unsigned long long id = 0;
-    char text[24];
+    char text[GC_TEXT];
     int rc = store_setting(store, key, text, sizeof text, error);
     *there = rc > 0;
     /* If it cannot be read, assume all objects. */
@@ -132,6 +135,43 @@ static int put_setting(struct cairn_store *store, const char *key, uint64_t up_t
     u64_text(up_to, text);
     store->knows_collecting = false;
     return store_set_setting(store, key, text, error);
+}
+
+/* *n: how many there have been; UINT64_MAX: that is not known, since the store is of an
+ * earlier cairn or one has collected. */
+static int count_collections(struct cairn_store *store, uint64_t *up_to, uint64_t *n,
+                             struct cairn_error *error)
+{
+    unsigned long long id = 0, count = 0;
+    char text[GC_TEXT];
+    int rc = store_setting(store, GC_BOUND, text, sizeof text, error);
+    *n = rc > 0 && sscanf(text, "%llu %llu", &id, &count) == 2 ? count : UINT64_MAX;
+    *up_to = id;
+    return rc < 0 ? rc : 0;
+}
+
+/* Where the number is not known: one that no collection has had. */
+static uint64_t first_count(void)
+{
+    return (uint64_t)clock_utc_ns();
+}
+
+int store_collections(struct cairn_store *store, uint64_t *n, struct cairn_error *error)
+{
+    uint64_t up_to, count;
+    int rc = count_collections(store, &up_to, &count, error);
+    *n = rc || up_to || count == UINT64_MAX ? 0 : count + 1;
+    return rc;
+}
+
+static int put_bound(struct cairn_store *store, uint64_t up_to, uint64_t n,
+                     struct cairn_error *error)
+{
+    char text[GC_TEXT];
+    store_assert_writing(store);
+    snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64, up_to, n);
+    store->knows_collecting = false;
+    return store_set_setting(store, GC_BOUND, text, error);
 }
 
 int store_spare_object(struct cairn_store *store, uint64_t id,
@@ -200,22 +240,25 @@ int store_gc_begin(struct cairn_store *store, uint64_t *up_to,
                    struct cairn_error *error)
 {
     bool there;
-    uint64_t earlier;
+    uint64_t earlier, n = 0;
     store_assert_writing(store);
-    int rc = get_setting(store, GC_BOUND, &there, &earlier, error);
+    int rc = get_setting(store, GC_BOUND, &there, &earlier, error)
+                 ?: count_collections(store, &earlier, &n, error);
     if (!rc && !there)
         rc = check_alone(store, error);
     return rc
            ?: store_write(store, SQL_FORGET_SPARED, NO_VALUES, error)
            ?: store_last_object(store, up_to, error)
-           ?: put_setting(store, GC_BOUND, *up_to, error);
+           ?: put_bound(store, *up_to, n == UINT64_MAX ? first_count() : n + 1, error);
 }
 
 int store_gc_end(struct cairn_store *store, struct cairn_error *error)
 {
+    uint64_t up_to, n = 0;
     store_assert_writing(store);
     return store_write(store, SQL_FORGET_SPARED, NO_VALUES, error)
-               ?: put_setting(store, GC_BOUND, 0, error);
+               ?: count_collections(store, &up_to, &n, error)
+               ?: put_bound(store, 0, n == UINT64_MAX ? first_count() : n, error);
 }
 
 int store_gc_hold(struct cairn_store *store, struct cairn_error *error)

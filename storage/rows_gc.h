@@ -37,6 +37,10 @@ void store_gc_unlock(struct cairn_store *store);
 int store_gc_begin(struct cairn_store *store, uint64_t *up_to,
                    struct cairn_error *error);
 int store_gc_end(struct cairn_store *store, struct cairn_error *error);
+/* *n: a number that is another one after each collection; 0 while one is at work, and
+ * where nobody has counted. */
+int store_collections(struct cairn_store *store, uint64_t *n,
+                      struct cairn_error *error);
 /* After a repair that lost what may have named any object: all that there are now stay,
  * named or not, until a person lets them go. */
 int store_gc_hold(struct cairn_store *store, struct cairn_error *error);

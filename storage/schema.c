@@ -310,7 +310,7 @@ static int put_first_meta(struct db *db, const char *dir, struct cairn_error *er
     char id[33], place[STORE_PLACE_TEXT];
     return random_hex(id, 16, error)
            ?: put_meta(db, STR("id"), str_of(id), error)
-           ?: put_meta(db, STR("gc"), STR("0"), error)
+           ?: put_meta(db, STR("gc"), STR("0 0"), error)
            ?: put_meta(db, STR("sums"), STR("all"), error)
            ?: place_first(dir, place, error)
            ?: put_meta(db, STR(STORE_PLACE), str_of(place), error);

@@ -436,6 +436,7 @@ void workflow_take_additions(struct cairn_workflow *w, uint64_t run,
     additions_free(w->additions, w->n_additions);
     w->additions = additions;
     w->n_additions = n;
+    w->newest_addition = additions_newest(additions, n);
     w->added_run = run;
 }
 
@@ -445,6 +446,9 @@ int workflow_take_addition(struct cairn_workflow *w, uint64_t run,
     struct addition *all = realloc(w->additions, (w->n_additions + 1) * sizeof *all);
     if (!all)
         return CAIRN_ENOMEM;
+    uint64_t newest = additions_newest(addition, 1);
+    if (newest > w->newest_addition)
+        w->newest_addition = newest;
     w->additions = all;
     all[w->n_additions++] = *addition;
     *addition = (struct addition){0};

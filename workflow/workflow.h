@@ -30,6 +30,7 @@ struct cairn_workflow {
     bool *were_given;              /* parse_options */
     struct addition *additions;    /* parse_options; of run `added_run` */
     size_t n_additions, n_checked; /* parse_options */
+    uint64_t newest_addition;      /* additions_newest */
     uint64_t added_run;
     uint64_t refused; /* the first of them that was refused since it is at work, ... */
     uint64_t refused_up_to; /* ... which those up to this one may need */

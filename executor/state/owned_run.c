@@ -402,13 +402,13 @@ int owned_run_put_extended(struct engine *e, struct cairn_error *error)
     struct cairn_store *store = e->request.store;
     const struct run_row *row = &e->run.row;
     struct growth *growth = &e->run.growth;
-    struct digest put;
+    struct shorter_object *put = &growth->put;
     unsigned base = base_of_next(growth);
     struct str bytes = buf_view(&growth->bytes);
+    *put = (struct shorter_object){.size = bytes.len};
     int rc = base ? store_put_object_longer(store, bytes, &growth->digest,
-                                            &growth->below[base - 1].digest,
-                                            growth->below[base - 1].size, error)
-                  : store_put_object(store, bytes, &put, error);
+                                            &growth->below[base - 1].object, put, error)
+                  : store_put_object(store, bytes, &put->digest, error);
     return rc ?: store_put_run_graph(store, row->run, row->gen, &row->graph, error)
            ?: store_set_run(store, row, error);
 }
@@ -585,6 +585,8 @@ static int drop_asked(struct engine *e, struct cairn_error *error)
         for (size_t i = 0; i < w->n_additions && !rc; i++)
             if (w->additions[i].id == id)
                 rc = addition_withdraw(&w->additions[i], name, asked->command);
+        if (asked->command > w->newest_addition)
+            w->newest_addition = asked->command;
         for (bool has = find_added(e, name, &task, &end); has && !rc && task < end;) {
             uint32_t *grown = array_room(tasks, n, &room, sizeof *grown);
             tasks = grown ? grown : tasks;
@@ -622,8 +624,7 @@ void owned_run_note_extended(struct engine *e)
         return;
     growth->n_below = base_of_next(growth);
     growth->n = growth->n_below ? growth->n : 0;
-    growth->below[growth->n_below++] =
-        (struct grown_object){growth->n++, growth->bytes.size, growth->digest};
+    growth->below[growth->n_below++] = (struct grown_object){growth->n++, growth->put};
     e->run.grown = false;
 }
 

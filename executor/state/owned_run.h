@@ -7,6 +7,7 @@
 
 #include "plan/situation.h"
 #include "runs/additions.h"
+#include "storage/object.h"
 #include "storage/rows_run.h"
 
 struct engine;
@@ -29,9 +30,9 @@ struct growth {
     unsigned n_below;     /* the last of which is made from so many, */
     struct grown_object {
         uint32_t n;
-        size_t size;
-        struct digest digest;
+        struct shorter_object object;
     } below[LIMIT_OBJECT_BASES]; /* these; it is the last one of them */
+    struct shorter_object put;   /* in this turn */
 };
 
 struct ending;

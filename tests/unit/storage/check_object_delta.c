@@ -3,6 +3,7 @@
  * pool/. */
 #include "base/limits.h"
 #include "storage/object.h"
+#include "storage/rows_gc.h"
 #include "storage/rows_int.h"
 #include "tests/support/store.h"
 
@@ -623,12 +624,13 @@ static void put_longer(struct digest *digests, int n)
 {
     struct buf content = BUF_INIT;
     digests[0] = put_after(longer(&content, 0), NULL);
+    struct shorter_object before, put = {digests[0], longer(&content, 0).len, 0, 0};
     for (int i = 1; i <= n; i++) {
         struct str bytes = longer(&content, i);
         good(sha256_of(bytes.ptr, bytes.len, &digests[i], &error));
         good(store_begin(store, -1, &error));
-        good(store_put_object_longer(store, bytes, &digests[i], &digests[i - 1],
-                                     bytes.len - STEP, &error));
+        before = put;
+        good(store_put_object_longer(store, bytes, &digests[i], &before, &put, &error));
         good(store_commit(store, &error));
     }
     buf_release(&content);
@@ -671,17 +673,54 @@ START_TEST(behind_another_one)
     ck_assert_int_eq(ask("SELECT base FROM object WHERE id = 3"), 1);
     expect_findings(digests, 40, "");
     /* What is gone, or of another size, is no base. */
+    struct shorter_object put;
     struct str bytes = longer(&content, 41);
     good(store_begin(store, -1, &error));
     for (int i = 0; i < 2; i++) {
         struct digest digest;
         bytes.len -= (size_t)i;
         good(sha256_of(bytes.ptr, bytes.len, &digest, &error));
-        good(store_put_object_longer(store, bytes, &digest, i ? &digest : &digests[40],
-                                     STEP, &error));
+        const struct shorter_object before = {i ? digest : digests[40], STEP, 0, 0};
+        good(store_put_object_longer(store, bytes, &digest, &before, &put, &error));
         expect(&digest, bytes);
     }
     good(store_commit(store, &error));
+    buf_release(&content);
+    close_it();
+}
+END_TEST
+
+/* What is known of an object holds until something is collected. */
+START_TEST(known_bases)
+{
+    struct digest digests[3], more[2];
+    struct buf content = BUF_INIT;
+    struct shorter_object put;
+    uint64_t known, up_to, after;
+    open_it();
+    put_longer(digests, 2);
+    good(store_begin(store, -1, &error));
+    good(store_collections(store, &known, &error));
+    ck_assert_uint_ne(known, 0);
+    struct str bytes = longer(&content, 2);
+    const struct shorter_object full = {digests[2], bytes.len, LIMIT_OBJECT_BASES,
+                                        known};
+    for (int i = 0; i < 2; i++) {
+        bytes = longer(&content, 3 + i);
+        good(sha256_of(bytes.ptr, bytes.len, &more[i], &error));
+        good(store_put_object_longer(store, bytes, &more[i], &full, &put, &error));
+        ck_assert_uint_eq(put.known, i ? after : 0);
+        ck_assert_uint_eq(i ? put.bases : 3, 3); /* counted: 1 and 0 are below it */
+        expect(&more[i], bytes);
+        good(store_gc_begin(store, &up_to, &error));
+        good(store_collections(store, &after, &error));
+        ck_assert_uint_eq(after, 0);
+        good(store_gc_end(store, &error));
+        good(store_collections(store, &after, &error));
+        ck_assert_uint_ne(after, known);
+    }
+    good(store_commit(store, &error));
+    ck_assert_int_eq(ask("SELECT count(*) FROM object WHERE id > 3 AND base = 3"), 1);
     buf_release(&content);
     close_it();
 }
@@ -743,8 +782,10 @@ START_TEST(behind_a_damaged_one)
     expect_findings(digests, 3, want);
     /* Putting the content again mends it, and those that are made from it. */
     good(store_begin(store, -1, &error));
-    good(store_put_object_longer(store, longer(&content, 1), &digests[1], &digests[0],
-                                 STEP, &error));
+    const struct shorter_object before = {digests[0], STEP, 0, 0};
+    struct shorter_object put;
+    good(store_put_object_longer(store, longer(&content, 1), &digests[1], &before, &put,
+                                 &error));
     good(store_commit(store, &error));
     expect_longer(digests, 0, 3);
     expect_findings(digests, 3, "");
@@ -773,8 +814,10 @@ START_TEST(aborted)
         CAIRN_ELIMIT);
     /* More behind its base than a row can have. */
     huge.len = SIZE + (size_t)1000000001;
+    const struct shorter_object before = {digests[1], SIZE, 0, 0};
+    struct shorter_object put;
     ck_assert_int_eq(
-        store_put_object_longer(store, huge, &digests[2], &digests[1], SIZE, &error),
+        store_put_object_longer(store, huge, &digests[2], &before, &put, &error),
         CAIRN_ELIMIT);
     good(store_put_object_after(store, version(&content, 2), &digests[1], &digests[2],
                                 &error));
@@ -812,6 +855,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(tests, one_more_base_below, 0, 2);
     tcase_add_loop_test(tests, behind_a_damaged_one, 0, 5);
     tcase_add_test(tests, aborted);
+    tcase_add_test(tests, known_bases);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
