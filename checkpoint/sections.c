@@ -4,6 +4,7 @@
 #include "checkpoint/sections.h"
 
 #include "checkpoint/chain.h"
+#include "checkpoint/nodes/numbered.h"
 #include "checkpoint/payload.h"
 #include "checkpoint/threads.h"
 
@@ -11,6 +12,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "base/words.h"
+#include "storage/object.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/sessions/merges.h"
 #include "storage/sessions/rows_session.h"
@@ -844,4 +846,13 @@ int sections_read(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
     if (at)
         *at = reading.at;
     return 0;
+}
+
+int section_read(struct cairn_store *store, const struct section_ref *ref,
+                 struct buf *out, struct cairn_error *error)
+{
+    const struct numbered tree = {ref->digest, ref->n};
+    if (section_is_tree(ref))
+        return numbered_read(store, &tree, out, error);
+    return store_get_object(store, &ref->digest, out, error);
 }

@@ -25,7 +25,8 @@
  *              lstr end of its output]
  *   sections  varint  number of sections
  *             each    byte kind (ascending, not 0), varint number of items,
- *                     varint last number given, 32 bytes digest of its object
+ *                     varint last number given, 32 bytes digest of its object, or of
+ *                     the root of their tree
  *
  * Each has one encoding: what a reader accepts it would write as the very same bytes.
  */
@@ -41,7 +42,8 @@ enum { SECTIONS_OF_THREAD = 23 };
 
 enum { SECTIONS_MOST = 32, CHECKPOINT_TAGS_MOST = 64 };
 
-/* The objects of kinds from here on are nodes (nodes/nodes.h). */
+/* The objects of kinds from here on are nodes (nodes/nodes.h): this kind has files, and
+ * this kind and K more items of kind K as a tree (nodes/numbered.h). */
 enum { SECTION_NODES = 128 };
 
 /* Bytes; all texts are UTF-8 without NUL. A tag is not empty and has no comma. */
@@ -54,6 +56,17 @@ struct section_ref {
     uint32_t n, last; /* items; the last number given */
     struct digest digest;
 };
+
+static inline bool section_is_tree(const struct section_ref *ref)
+{
+    return ref->kind > SECTION_NODES;
+}
+
+/* Of what kind its items are, in both forms. */
+static inline uint8_t section_holds(const struct section_ref *ref)
+{
+    return (uint8_t)(ref->kind - (section_is_tree(ref) ? SECTION_NODES : 0));
+}
 
 /* The end of an attempt because of which a checkpoint was made. */
 struct task_link {
@@ -102,6 +115,11 @@ int sections_open(struct cairn_store *store, struct sha256 *sha, uint64_t branch
 int sections_append(struct chain *head, const struct sections *sections,
                     int64_t time_ns, struct checkpoint_ref *ref,
                     struct cairn_error *error);
+
+/* Appends the items of a section, of either form, as one that is no tree has them.
+ * CAIRN_EDAMAGED, CAIRN_ENOTFOUND. */
+int section_read(struct cairn_store *store, const struct section_ref *ref,
+                 struct buf *out, struct cairn_error *error);
 
 struct sections_at {
     struct checkpoint_ref ref;

@@ -5,10 +5,13 @@
 #include "session/session_int.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/struct_take.h"
 #include "base/utf8.h"
 #include "cairn/session.h"
+#include "checkpoint/nodes/numbered.h"
 #include "storage/object.h"
+#include "storage/rows_lost.h"
 #include "storage/store.h"
 
 #include <assert.h>
@@ -19,7 +22,12 @@
 /* ==== Checkpoints ==== */
 
 /* The state of a session as a checkpoint: every kind of item is one section, stored as
- * what makes it differ from the section of the checkpoint before. */
+ * what makes it differ from the section of the checkpoint before; many items of a kind
+ * are a tree. With a tree in the checkpoint before, the log says what has changed since,
+ * and only that is read. */
+
+/* More items of one kind than these are a tree. */
+enum { ITEMS_INLINE = 32 };
 
 /* What a checkpoint would hold, next to what the last one holds. */
 struct capturing {
@@ -27,8 +35,9 @@ struct capturing {
     struct chain head;
     struct arena arena;
     struct sections last, now;
-    struct sections_at last_at; /* seq 0: there is none */
-    struct buf content[ITEM_KINDS_END];
+    struct sections_at last_at;         /* seq 0: there is none */
+    struct buf content[ITEM_KINDS_END]; /* empty: the object is there */
+    struct numbered_objects trees;      /* what is new of them */
     struct buf environment, messages, context;
     uint32_t n[ITEM_KINDS_END]; /* items in `content` */
     struct cairn_error *error;
@@ -41,6 +50,23 @@ static const struct section_ref *section_of(const struct sections *sections,
         if (sections->list[i].kind == kind)
             return &sections->list[i];
     return NULL;
+}
+
+/* The items of that kind, in either form. */
+static const struct section_ref *items_of(const struct sections *sections, uint8_t kind)
+{
+    return section_of(sections, kind)
+               ?: section_of(sections, (uint8_t)(SECTION_NODES + kind));
+}
+
+/* In the order of the kinds. */
+static struct section_ref *make_room(struct sections *sections, uint8_t kind)
+{
+    uint32_t at = sections->n++;
+    for (; at && sections->list[at - 1].kind > kind; at--)
+        sections->list[at] = sections->list[at - 1];
+    sections->list[at] = (struct section_ref){.kind = kind};
+    return &sections->list[at];
 }
 
 /* ---- What there is ---- */
@@ -60,15 +86,13 @@ static int read_last(struct capturing *c)
 /* Behind the items, in front of the files. */
 static int read_messages(struct capturing *c)
 {
-    struct section_ref *ref = &c->now.list[c->now.n];
     if (!c->live->last_message)
         return 0;
+    struct section_ref *ref = make_room(&c->now, SECTION_MESSAGES);
     int rc =
         messages_encode(c->live, &c->messages, &ref->n, c->error)
             ?: sha256_of(c->messages.data, c->messages.size, &ref->digest, c->error);
-    ref->kind = SECTION_MESSAGES;
     ref->last = ref->n;
-    c->now.n++;
     return rc;
 }
 
@@ -98,22 +122,306 @@ static int read_items(struct capturing *c)
     return rc;
 }
 
+/* The items of a section as changes of a tree that has none. */
+static int plant(struct capturing *c, uint8_t kind, struct numbered *tree)
+{
+    const struct numbered none = {.n = 0};
+    struct reader in = reader_of(c->content[kind].data, c->content[kind].size);
+    uint64_t n = read_varint(&in);
+    struct numbered_item *items = calloc((size_t)n + 1, sizeof *items);
+    if (!items)
+        return error_nomem(c->error);
+    for (uint64_t i = 0; i < n; i++) {
+        items[i] = (struct numbered_item){.n = (uint32_t)read_varint(&in), .has = true};
+        items[i].body = read_lstr(&in);
+    }
+    int rc = numbered_change(c->live->store, &none, items, (size_t)n, NULL, NULL,
+                             &c->trees, tree, c->error);
+    free(items);
+    return rc;
+}
+
+static bool has_digest(const struct section_ref *ref, const struct digest *digest)
+{
+    return ref && digest_equal(&ref->digest, digest);
+}
+
+/* From its content. Many are a tree, unless an older cairn has stored the very same. */
+static int add_kind(struct capturing *c, uint8_t kind)
+{
+    struct buf *content = &c->content[kind];
+    struct numbered tree;
+    struct digest digest;
+    int rc = sha256_of(content->data, content->size, &digest, c->error);
+    bool many =
+        c->n[kind] > ITEMS_INLINE && !has_digest(section_of(&c->last, kind), &digest);
+    if (!rc && many) {
+        rc = plant(c, kind, &tree);
+        buf_release(content);
+    }
+    if (rc)
+        return rc;
+    struct section_ref *ref =
+        make_room(&c->now, (uint8_t)(kind + (many ? SECTION_NODES : 0)));
+    ref->digest = many ? tree.root : digest;
+    ref->n = c->n[kind];
+    ref->last = c->live->numbers[kind];
+    return 0;
+}
+
 static int read_present(struct capturing *c)
 {
     int rc = read_items(c);
-    for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++) {
-        const struct buf *content = &c->content[kind];
-        struct section_ref *ref = &c->now.list[c->now.n];
-        if (!c->live->numbers[kind])
-            continue;
-        rc = sha256_of(content->data, content->size, &ref->digest, c->error);
-        ref->kind = kind;
-        ref->n = c->n[kind];
-        ref->last = c->live->numbers[kind];
-        c->now.n++;
+    for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++)
+        if (c->live->numbers[kind])
+            rc = add_kind(c, kind);
+    return rc;
+}
+
+/* ---- What has changed since the last one ---- */
+
+/* Items that the log names since then, each once, by kind and number. */
+struct since {
+    struct capturing *c;
+    struct item_ref *at;
+    size_t n, room;
+    uint64_t turn;               /* of the last checkpoint; 0: not seen yet */
+    struct numbered_item *items; /* [n]: as they are now */
+    struct arena arena;
+    struct row_tally tally; /* of the last one, then with the changes */
+    uint8_t kind;           /* that is looked at */
+};
+
+/* From the last turn back, and to the end of the turn with the checkpoint. 1: enough. */
+static int see_log(void *context, const struct session_log_row *row)
+{
+    struct since *s = context;
+    if (s->turn && row->turn < s->turn)
+        return 1;
+    if (row->verb == VERB_CHECKPOINT && row->number == s->c->last_at.ref.seq)
+        s->turn = row->turn;
+    if (row->verb != VERB_PUT && row->verb != VERB_REMOVED)
+        return 0;
+    if (s->n > s->tally.n || !item_kind_info(row->kind) || row->number > UINT32_MAX)
+        return 1; /* then all are read */
+    struct item_ref *at = array_room(s->at, s->n, &s->room, sizeof *at);
+    if (!at)
+        return error_nomem(s->c->error);
+    s->at = at;
+    at[s->n++] = (struct item_ref){row->kind, (uint32_t)row->number};
+    return 0;
+}
+
+static int by_kind(const void *a, const void *b)
+{
+    const struct item_ref *x = a, *y = b;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return (x->n > y->n) - (x->n < y->n);
+}
+
+static void sort_changes(struct since *s)
+{
+    size_t kept = 0;
+    if (s->n)
+        qsort(s->at, s->n, sizeof *s->at, by_kind);
+    for (size_t i = 0; i < s->n; i++)
+        if (!kept || by_kind(&s->at[kept - 1], &s->at[i]) != 0)
+            s->at[kept++] = s->at[i];
+    s->n = kept;
+}
+
+struct getting {
+    struct since *since;
+    struct numbered_item *item;
+};
+
+static int get_item(void *context, const struct item_row *row)
+{
+    struct getting *g = context;
+    g->item->has = true;
+    g->item->body = arena_str(&g->since->arena, row->body);
+    store_item_tally(g->since->c->live->store, row, &g->since->tally);
+    return 0;
+}
+
+static int get_items(struct since *s)
+{
+    struct live *live = s->c->live;
+    int rc = 0;
+    s->items = calloc(s->n + 1, sizeof *s->items);
+    if (!s->items)
+        return error_nomem(s->c->error);
+    for (size_t i = 0; i < s->n && !rc; i++) {
+        struct getting g = {s, &s->items[i]};
+        s->items[i].n = s->at[i].n;
+        rc = store_get_item(live->store, live->row.session, s->at[i].kind, s->at[i].n,
+                            get_item, &g, s->c->error);
+    }
+    return !rc && s->arena.failed ? error_nomem(s->c->error) : rc;
+}
+
+static int take_out(void *context, uint32_t n, struct str body)
+{
+    struct since *s = context;
+    struct live *live = s->c->live;
+    const struct item_row row = {
+        .session = live->row.session, .kind = s->kind, .n = n, .body = body};
+    struct row_tally one = {0};
+    store_item_tally(live->store, &row, &one);
+    s->tally.n -= one.n;
+    s->tally.sum ^= one.sum;
+    return 0;
+}
+
+/* Those of the last checkpoint that have changed; all others of it are passed over. */
+static int take_out_inline(struct since *s, struct str bytes, size_t first, size_t n)
+{
+    struct reader in = reader_of(bytes.ptr, bytes.len);
+    uint64_t left = bytes.len ? read_varint(&in) : 0;
+    int rc = 0;
+    for (; left && !in.failed && !rc; left--) {
+        uint64_t number = read_varint(&in);
+        struct str body = read_lstr(&in);
+        for (size_t i = first; i < first + n && !in.failed && !rc; i++)
+            if (s->at[i].n == number)
+                rc = take_out(s, (uint32_t)number, body);
+    }
+    return rc ? rc : in.failed ? CAIRN_EDAMAGED : 0;
+}
+
+/* A kind that is a tree, and stays one. *fits false: it does not. */
+static int carry_tree(struct since *s, const struct section_ref *last, size_t first,
+                      size_t n, bool *fits)
+{
+    struct capturing *c = s->c;
+    const struct numbered before = {last->digest, last->n};
+    struct numbered after;
+    int rc = numbered_change(c->live->store, &before, s->items + first, n, take_out, s,
+                             &c->trees, &after, c->error);
+    *fits = !rc && after.n > ITEMS_INLINE;
+    if (!*fits)
+        return rc;
+    struct section_ref *ref = make_room(&c->now, last->kind);
+    ref->digest = after.root;
+    ref->n = after.n;
+    ref->last = c->live->numbers[s->kind];
+    return 0;
+}
+
+/* A kind of few items is read: from the last checkpoint, and from the rows if any has
+ * changed. */
+static int carry_inline(struct since *s, const struct section_ref *last, size_t first,
+                        size_t n)
+{
+    struct capturing *c = s->c;
+    struct live *live = c->live;
+    struct buf before = BUF_INIT, items = BUF_INIT;
+    int rc = last ? store_get_object(live->store, &last->digest, &before, c->error) : 0;
+    rc = rc ?: take_out_inline(s, buf_view(&before), first, n);
+    if (!rc) {
+        c->n[s->kind] = 0;
+        rc = store_each_item_of_kind(live->store, live->row.session, s->kind, add_item,
+                                     c, c->error);
+        items = c->content[s->kind];
+        c->content[s->kind] = BUF_INIT;
+        buf_varint(&c->content[s->kind], c->n[s->kind]);
+        buf_str(&c->content[s->kind], buf_view(&items));
+        rc = rc ?: buf_check(&items, c->error);
+    }
+    if (!rc)
+        rc = buf_check(&c->content[s->kind], c->error) ?: add_kind(c, s->kind);
+    buf_release(&items);
+    buf_release(&before);
+    return rc;
+}
+
+static int carry_kinds(struct since *s, bool *fits)
+{
+    size_t first = 0;
+    int rc = 0;
+    for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc && *fits; kind++) {
+        const struct section_ref *last = items_of(&s->c->last, kind);
+        size_t n = 0;
+        while (first + n < s->n && s->at[first + n].kind == kind)
+            n++;
+        s->kind = kind;
+        if (last && section_is_tree(last) && s->c->live->numbers[kind] >= last->last)
+            rc = carry_tree(s, last, first, n, fits);
+        else if (last && last->n > ITEMS_INLINE)
+            *fits = false; /* of an older cairn */
+        else if (s->c->live->numbers[kind])
+            rc = carry_inline(s, last, first, n);
+        first += n;
     }
     return rc;
 }
+
+static bool has_tree(const struct sections *sections)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < sections->n; i++)
+        found = found || section_is_tree(&sections->list[i]);
+    return found;
+}
+
+static void forget_items(struct capturing *c)
+{
+    for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++) {
+        buf_release(&c->content[kind]);
+        c->n[kind] = 0;
+    }
+    numbered_objects_release(&c->trees);
+    c->now.n = 0;
+}
+
+static int carry_since(struct since *s, bool *fits)
+{
+    struct capturing *c = s->c;
+    struct live *live = c->live;
+    struct row_tally now;
+    int rc = store_each_session_log(live->store, live->row.session, INT64_MAX, true,
+                                    see_log, s, c->error);
+    if (rc < 0 || !s->turn || s->n > s->tally.n)
+        return rc < 0 ? rc : 0;
+    sort_changes(s);
+    *fits = true;
+    rc = get_items(s) ?: carry_kinds(s, fits);
+    if (!rc && *fits)
+        rc = store_tally(live->store, TALLY_ITEMS, live->row.session, &now, c->error);
+    *fits = !rc && *fits && tally_same(&now, &s->tally);
+    return rc;
+}
+
+/* The sections of the last checkpoint with the changes that the log tells, if that makes
+ * what the tally of the items says, and all that is read is sound. Otherwise *done is
+ * false, and all items are to be read. */
+static int carry_items(struct capturing *c, bool *done)
+{
+    struct live *live = c->live;
+    struct since since = {.c = c, .arena = ARENA_INIT};
+    struct cairn_error why = {0}, *error = c->error;
+    bool noted = false;
+    *done = false;
+    if (!c->last_at.ref.seq || !has_tree(&c->last))
+        return 0;
+    c->error = &why;
+    int rc = store_captured(live->store, live->row.session, c->last_at.ref.seq,
+                            &since.tally, &noted, &why);
+    if (!rc && noted)
+        rc = carry_since(&since, done);
+    c->error = error;
+    free(since.at);
+    free(since.items);
+    arena_release(&since.arena);
+    if (!*done)
+        forget_items(c);
+    if (!rc || rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND)
+        return 0;
+    return error_set(error, rc, "%s", why.text);
+}
+
+/* ---- Items ---- */
 
 /* Where the items are known to be those of the last checkpoint, they need not be read to
  * see that nothing has changed: most questions of agents' hooks end here. */
@@ -121,27 +429,32 @@ static int look_at_items(struct capturing *c, const struct capture *capture,
                          bool *known)
 {
     struct live *live = c->live;
+    bool carried = false;
     *known = false;
-    int rc = capture->always || !c->last_at.ref.seq
-                 ? 0
-                 : store_is_captured(live->store, live->row.session, c->last_at.ref.seq,
-                                     known, c->error);
+    int rc = carry_items(c, &carried);
+    if (rc || carried)
+        return rc;
+    rc = capture->always || !c->last_at.ref.seq
+             ? 0
+             : store_is_captured(live->store, live->row.session, c->last_at.ref.seq,
+                                 known, c->error);
     if (rc || !*known)
         return rc ?: read_present(c);
     for (uint32_t i = 0; i < c->last.n; i++)
-        if (c->last.list[i].kind < ITEM_KINDS_END)
+        if (section_holds(&c->last.list[i]) < ITEM_KINDS_END)
             c->now.list[c->now.n++] = c->last.list[i];
     return 0;
 }
 
-/* There will be a checkpoint: the first n sections are those of items. */
-static int read_known_items(struct capturing *c, uint32_t n)
+/* There will be a checkpoint, or the last one is mended: all items are read. */
+static int read_known_items(struct capturing *c)
 {
     struct sections known = c->now;
-    c->now.n = 0;
+    forget_items(c);
     int rc = read_present(c);
-    for (uint32_t i = n; i < known.n; i++)
-        c->now.list[c->now.n++] = known.list[i];
+    for (uint32_t i = 0; i < known.n && !rc; i++)
+        if (section_holds(&known.list[i]) >= ITEM_KINDS_END)
+            *make_room(&c->now, known.list[i].kind) = known.list[i];
     return rc;
 }
 
@@ -176,16 +489,6 @@ static bool same_files(const struct capturing *c)
     const struct section_ref *now = section_of(&c->now, SECTION_FILES);
     const struct section_ref *last = section_of(&c->last, SECTION_FILES);
     return !now || (last && digest_equal(&now->digest, &last->digest));
-}
-
-/* In the order of the kinds. */
-static struct section_ref *make_room(struct sections *sections, uint8_t kind)
-{
-    uint32_t at = sections->n++;
-    for (; at && sections->list[at - 1].kind > kind; at--)
-        sections->list[at] = sections->list[at - 1];
-    sections->list[at] = (struct section_ref){.kind = kind};
-    return &sections->list[at];
 }
 
 static int read_environment(struct capturing *c)
@@ -269,7 +572,6 @@ static int read_context(struct capturing *c, const struct capture *capture)
 static int read_files(struct capturing *c)
 {
     struct live *live = c->live;
-    struct section_ref *ref = &c->now.list[c->now.n];
     if (!live->settings.later[SETTING_FILES].len)
         return 0;
     if (!live->files || !live->files->taken)
@@ -278,10 +580,9 @@ static int read_files(struct capturing *c)
         return 0;
     const struct snapshot_counts *counts = &live->files->snapshot.counts;
     uint64_t n = counts->files + counts->directories + counts->links;
-    *ref = (struct section_ref){.kind = SECTION_FILES,
-                                .n = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX,
-                                .digest = live->files->snapshot.digest};
-    c->now.n++;
+    struct section_ref *ref = make_room(&c->now, SECTION_FILES);
+    ref->n = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+    ref->digest = live->files->snapshot.digest;
     return snapshot_put(&live->files->snapshot, c->error);
 }
 
@@ -302,8 +603,8 @@ static int put_sections(struct capturing *c)
     for (uint32_t i = 0; i < c->now.n && !rc; i++) {
         struct section_ref *ref = &c->now.list[i];
         const struct section_ref *last = section_of(&c->last, ref->kind);
-        if (ref->kind == SECTION_FILES)
-            continue; /* it is in the pool */
+        if (ref->kind >= SECTION_NODES)
+            continue; /* files are in the pool, trees come at the end */
         struct str content = content_of(c, ref->kind);
         struct digest stored;
         bool other = last && !digest_equal(&last->digest, &ref->digest);
@@ -312,7 +613,7 @@ static int put_sections(struct capturing *c)
                    : store_put_object(c->live->store, content, &stored, c->error);
         assert(rc || digest_equal(&stored, &ref->digest));
     }
-    return rc;
+    return rc ?: numbered_put(c->live->store, &c->trees, c->error);
 }
 
 static void add_tag(struct sections *sections, struct str tag)
@@ -410,7 +711,6 @@ static int decide(struct capturing *c, const struct capture *capture,
         return 0;
     bool known;
     rc = look_at_items(c, capture, &known);
-    uint32_t items = c->now.n;
     rc = rc ?: read_messages(c) ?: read_files(c);
     raised.unchanged =
         capture->trigger == TRIGGER_FILES_SETTLED
@@ -419,9 +719,7 @@ static int decide(struct capturing *c, const struct capture *capture,
     captured->answer = trigger_decide(&settings, &raised);
     if (!rc && captured->answer == TRIGGER_UNCHANGED)
         note_files(c, &captured->ref);
-    return rc || !known || captured->answer != TRIGGER_MAKES
-               ? rc
-               : read_known_items(c, items);
+    return rc || !known || captured->answer != TRIGGER_MAKES ? rc : read_known_items(c);
 }
 
 static int capture_with(struct capturing *c, const struct capture *capture,
@@ -429,7 +727,9 @@ static int capture_with(struct capturing *c, const struct capture *capture,
 {
     int rc = decide(c, capture, captured);
     if (!rc && captured->answer == TRIGGER_UNCHANGED && capture->always)
-        return put_sections(c); /* of the last one: mended where they are damaged */
+        return has_tree(&c->now) /* of the last one: mended where they are damaged */
+                   ? read_known_items(c) ?: put_sections(c)
+                   : put_sections(c);
     if (rc || captured->answer != TRIGGER_MAKES)
         return rc;
     rc = store_capture(c, capture, &captured->ref);
@@ -442,6 +742,7 @@ static void release(struct capturing *c)
 {
     for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++)
         buf_release(&c->content[kind]);
+    numbered_objects_release(&c->trees);
     buf_release(&c->environment);
     buf_release(&c->messages);
     buf_release(&c->context);

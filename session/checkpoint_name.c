@@ -274,7 +274,7 @@ static int tell(const struct sections *sections,
     for (uint32_t i = 0; i < sections->n_tags; i++)
         tags[i] = sections->tags[i].ptr; /* texts of an arena end with a NUL */
     for (uint32_t i = 0; i < sections->n; i++)
-        if (sections->list[i].kind < ITEM_KINDS_END)
+        if (section_holds(&sections->list[i]) < ITEM_KINDS_END)
             info.items += sections->list[i].n;
     const char *trigger = trigger_name((enum trigger)sections->trigger);
     info.trigger = trigger ? trigger : "unknown";

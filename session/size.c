@@ -9,6 +9,7 @@
 #include "base/struct_take.h"
 #include "base/words.h"
 #include "cairn/maintenance.h"
+#include "checkpoint/nodes/nodes.h"
 #include "snapshot/snapshot.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"
@@ -436,16 +437,53 @@ static struct cairn_size *size_of_part(struct cairn_session_size *out, unsigned 
                                : &out->messages;
 }
 
+/* A tree of items: what is below a node that was followed for the user is known. */
+struct adding {
+    struct sizing *s;
+    uint32_t user;
+    uint64_t *logical;
+};
+
+static int add_node(void *context, const struct digest *digest, bool is_node)
+{
+    struct adding *a = context;
+    struct use_found found = {.size = 0};
+    int rc = uses_add(&a->s->uses, digest, is_node, a->user, USE_BOARD, &found);
+    *a->logical += found.size;
+    return rc ? rc : is_node && !found.follow;
+}
+
+static int pass_node(void *context, const struct digest *digest, int rc,
+                     const char *why)
+{
+    struct adding *a = context;
+    (void)digest;
+    (void)rc;
+    (void)why;
+    a->s->out->damaged++;
+    return 0;
+}
+
+static int add_tree(struct sizing *s, const struct section_ref *ref, uint32_t user,
+                    uint64_t *logical)
+{
+    struct adding adding = {s, user, logical};
+    *logical = 0;
+    struct node_visitor visitor = {add_node, pass_node, &adding};
+    return nodes_each(s->live.store, &ref->digest, &visitor, s->error);
+}
+
 /* *logical: of one section. */
 static int add_section(struct sizing *s, const struct section_ref *ref, uint32_t user,
                        uint64_t *logical)
 {
     struct use_found found = {.size = 0};
-    int rc = ref->kind == SECTION_FILES
+    int rc = section_is_tree(ref) ? add_tree(s, ref, user, logical)
+             : ref->kind == SECTION_FILES
                  ? uses_add_files(&s->uses, &ref->digest, user,
                                   s->other ? NULL : &s->paths, logical)
                  : uses_add(&s->uses, &ref->digest, false, user, part_of(ref), &found);
-    if (ref->kind != SECTION_FILES)
+    if (ref->kind < SECTION_NODES)
         *logical = found.size;
     if (!rc && !s->other)
         size_of_part(s->out, part_of(ref))->logical += *logical;

@@ -7,6 +7,7 @@
 #include "cairn/restore.h"
 #include "cairn/session.h"
 #include "checkpoint/find.h"
+#include "checkpoint/nodes/numbered.h"
 #include "secrets/known_secrets.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"
@@ -25,7 +26,7 @@ static int read_content(struct cairn_store *store, const struct section_ref *ref
                         struct cairn_error *error)
 {
     struct buf content = BUF_INIT;
-    int rc = store_get_object(store, &ref->digest, &content, error);
+    int rc = section_read(store, ref, &content, error);
     if (rc == CAIRN_ENOTFOUND)
         rc = error_set(error, CAIRN_EDAMAGED, "the content of its part %s is missing",
                        name);
@@ -68,12 +69,22 @@ static int read_context(struct cairn_store *store, const struct section_ref *ref
     return rc;
 }
 
+/* The first that holds the kind: of items there is one, in either form. */
+static const struct section_ref *section_of(const struct state_at *state, uint8_t kind)
+{
+    for (uint32_t i = 0; i < state->sections.n; i++)
+        if (section_holds(&state->sections.list[i]) == kind)
+            return &state->sections.list[i];
+    return NULL;
+}
+
 static int read_section(struct cairn_store *store, const struct section_ref *ref,
                         struct state_at *out, struct cairn_error *error)
 {
     struct str kept;
     struct section section = {0};
-    const struct item_kind_info *info = item_kind_info(ref->kind);
+    uint8_t kind = section_holds(ref);
+    const struct item_kind_info *info = item_kind_info(kind);
     if (ref->kind == SECTION_ENVIRONMENT)
         return read_environment(store, ref, out, error);
     if (ref->kind == SECTION_CONTEXT)
@@ -90,12 +101,12 @@ static int read_section(struct cairn_store *store, const struct section_ref *ref
                          "it holds a part of a kind that this release does not know: "
                          "use the cairn that wrote it");
     int rc = read_content(store, ref, info->name, &out->arena, &kept, error)
-                 ?: section_decode(&out->arena, ref->kind, kept, &section, error);
-    if (!rc && (section.n != ref->n ||
+                 ?: section_decode(&out->arena, kind, kept, &section, error);
+    if (!rc && (section.n != ref->n || section_of(out, kind) != ref ||
                 (section.n && section.items[section.n - 1].id.n > ref->last)))
         rc =
             error_set(error, CAIRN_EDAMAGED, "its part %s does not fit it", info->name);
-    return rc ?: board_load(&out->board, ref->kind, &section, ref->last, error);
+    return rc ?: board_load(&out->board, kind, &section, ref->last, error);
 }
 
 int state_load(struct cairn_store *store, struct state_at *out,
@@ -163,19 +174,13 @@ struct apart {
     struct cairn_error why;
 };
 
-static const struct section_ref *section_of(const struct state_at *state, uint8_t kind)
-{
-    for (uint32_t i = 0; i < state->sections.n; i++)
-        if (state->sections.list[i].kind == kind)
-            return &state->sections.list[i];
-    return NULL;
-}
-
 static bool same_section(const struct apart *a, uint8_t kind)
 {
     const struct section_ref *x = section_of(a->out[0], kind),
                              *y = section_of(a->out[1], kind);
-    return x && y ? digest_equal(&x->digest, &y->digest) && x->n == y->n : x == y;
+    return x && y ? x->kind == y->kind && digest_equal(&x->digest, &y->digest) &&
+                        x->n == y->n
+                  : x == y;
 }
 
 static int add_apart(void *context, int of, uint32_t n, struct str body)
@@ -188,11 +193,39 @@ static int add_apart(void *context, int of, uint32_t n, struct str body)
                ?: board_add(&state->board, &item, &a->why);
 }
 
+/* Of two trees what both refer to is not read; one that there is not has no items. */
+static int read_trees(struct apart *a, int *bad)
+{
+    const struct section_ref *refs[2] = {section_of(a->out[0], a->kind),
+                                         section_of(a->out[1], a->kind)};
+    struct numbered trees[2] = {{.n = 0}, {.n = 0}};
+    for (int of = 0; of < 2; of++)
+        if (refs[of])
+            trees[of] = (struct numbered){refs[of]->digest, refs[of]->n};
+    int rc = numbered_apart(a->store, trees, add_apart, a, bad, &a->why);
+    for (int of = 0; of < 2 && !rc; of++) {
+        struct section section = board_section(&a->out[of]->board, a->kind);
+        *bad = of;
+        if (section.n && section.items[section.n - 1].id.n > refs[of]->last)
+            rc = error_set(&a->why, CAIRN_EDAMAGED, "its part %s does not fit it",
+                           item_kind_info(a->kind)->name);
+    }
+    return rc;
+}
+
+static bool is_tree(const struct section_ref *ref)
+{
+    return !ref || section_is_tree(ref);
+}
+
 /* *bad: of which of them an error is. */
 static int read_apart(struct apart *a, int *bad)
 {
     struct section_bytes both[2] = {{.n = 0}};
     int rc = 0;
+    if (is_tree(section_of(a->out[0], a->kind)) &&
+        is_tree(section_of(a->out[1], a->kind)))
+        return read_trees(a, bad);
     for (int of = 0; of < 2 && !rc; of++) {
         const struct section_ref *ref = section_of(a->out[of], a->kind);
         *bad = of;
@@ -226,6 +259,8 @@ static int load_apart(struct apart *a, int *bad)
     int rc = 0;
     for (unsigned kind = 1; kind <= UINT8_MAX && !rc; kind++) {
         a->kind = (uint8_t)kind;
+        if (kind > SECTION_NODES && item_kind_info((uint8_t)(kind - SECTION_NODES)))
+            continue; /* a tree of items, which are read by their kind */
         if (!known && (kind == ITEM_HYPOTHESIS || kind == ITEM_EVIDENCE))
             rc = read_whole(a, a->kind, bad);
         else if (!item_kind_info(a->kind))

@@ -140,7 +140,7 @@ static int see_item(struct search *s, const struct item_row *row)
 /* The others are a line of messages and trees of files. */
 static bool has_items(const struct section_ref *ref)
 {
-    return ref->kind != SECTION_MESSAGES && ref->kind < SECTION_NODES;
+    return ref->kind != SECTION_MESSAGES && ref->kind != SECTION_NODES;
 }
 
 /* As session/board/item.h has them: a varint number of items, then for each a varint
@@ -148,7 +148,7 @@ static bool has_items(const struct section_ref *ref)
 static int see_section(struct search *s, const struct section_ref *ref)
 {
     struct buf content = BUF_INIT;
-    int rc = store_get_object(s->store, &ref->digest, &content, s->error);
+    int rc = section_read(s->store, ref, &content, s->error);
     struct reader in = reader_of(content.data, content.size);
     uint64_t left = rc ? 0 : read_varint(&in);
     for (; left > 0 && !rc; left--) {
@@ -156,8 +156,10 @@ static int see_section(struct search *s, const struct section_ref *ref)
         struct str body = read_lstr(&in);
         if (in.failed || n > UINT32_MAX)
             break;
-        const struct item_row row = {
-            .session = s->session, .kind = ref->kind, .n = (uint32_t)n, .body = body};
+        const struct item_row row = {.session = s->session,
+                                     .kind = section_holds(ref),
+                                     .n = (uint32_t)n,
+                                     .body = body};
         rc = see_item(s, &row);
     }
     buf_release(&content);

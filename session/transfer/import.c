@@ -639,8 +639,9 @@ static int put_record(struct importing *im, struct file_record *record)
     }
     for (uint32_t i = 0; i < record->state.sections.n; i++) {
         const struct section_ref *ref = &record->state.sections.list[i];
-        if (ref->kind < ITEM_KINDS_END && s->numbers[ref->kind] < ref->last)
-            s->numbers[ref->kind] = ref->last;
+        uint8_t kind = section_holds(ref);
+        if (kind < ITEM_KINDS_END && s->numbers[kind] < ref->last)
+            s->numbers[kind] = ref->last;
     }
     if (s->last_message < record->state.messages.n)
         s->last_message = record->state.messages.n;

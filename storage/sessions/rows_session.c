@@ -736,20 +736,34 @@ int store_note_captured(struct cairn_store *store, uint64_t session, uint64_t se
                ?: store_set_setting(store, key, text, error);
 }
 
-int store_is_captured(struct cairn_store *store, uint64_t session, uint64_t seq,
-                      bool *captured, struct cairn_error *error)
+int store_captured(struct cairn_store *store, uint64_t session, uint64_t seq,
+                   struct row_tally *tally, bool *noted, struct cairn_error *error)
 {
-    char key[CAPTURED_BYTES], noted[CAPTURED_BYTES], text[CAPTURED_BYTES];
+    char key[CAPTURED_BYTES], text[CAPTURED_BYTES];
     struct cairn_error why = {0};
-    *captured = false;
+    uint64_t of = 0;
+    *noted = false;
     captured_key(session, key);
-    int found = store_sound_setting(store, key, noted, sizeof noted, &why);
+    int found = store_sound_setting(store, key, text, sizeof text, &why);
     if (found == CAIRN_EDAMAGED || !found)
         return 0; /* then they are read */
     if (found < 0)
         return error_set(error, found, "%s", why.text);
-    int rc = captured_text(store, session, seq, text, error);
-    *captured = !rc && strcmp(noted, text) == 0;
+    *noted = sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNx64, &of, &tally->n,
+                    &tally->sum) == 3 &&
+             of == seq;
+    return 0;
+}
+
+int store_is_captured(struct cairn_store *store, uint64_t session, uint64_t seq,
+                      bool *captured, struct cairn_error *error)
+{
+    struct row_tally then, now;
+    int rc = store_captured(store, session, seq, &then, captured, error);
+    if (rc || !*captured)
+        return rc;
+    rc = store_tally(store, TALLY_ITEMS, session, &now, error);
+    *captured = !rc && tally_same(&then, &now);
     return rc;
 }
 

@@ -172,8 +172,13 @@ int store_note_captured(struct cairn_store *store, uint64_t session, uint64_t se
 int store_is_captured(struct cairn_store *store, uint64_t session, uint64_t seq,
                       bool *captured, struct cairn_error *error);
 
-/* Adds the row, as if it were there, to a tally. */
+/* The tally that the items had when that was noted of the checkpoint. *noted false: of
+ * this one it was not, or the note is damaged. */
 struct row_tally;
+int store_captured(struct cairn_store *store, uint64_t session, uint64_t seq,
+                   struct row_tally *tally, bool *noted, struct cairn_error *error);
+
+/* Adds the row, as if it were there, to a tally. */
 void store_item_tally(struct cairn_store *store, const struct item_row *row,
                       struct row_tally *tally);
 

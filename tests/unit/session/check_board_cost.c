@@ -5,7 +5,9 @@
  * large. The difference of two checkpoints holds in memory what differs. */
 #include "cairn/board.h"
 #include "cairn/session.h"
+#include "session/board/item.h"
 #include "storage/rows_meta.h"
+#include "storage/sessions/rows_session.h"
 #include "storage/sqlite/db_int.h"
 #include "storage/store_int.h"
 #include "tests/support/store.h"
@@ -189,6 +191,14 @@ static int see_change(void *context, const struct cairn_board_change *change)
     return 0;
 }
 
+static int see_any(void *context, const struct cairn_board_change *change)
+{
+    struct seen *seen = context;
+    (void)change;
+    seen->changes++;
+    return 0;
+}
+
 static void save(struct cairn_store *store, struct cairn_captured *made)
 {
     const struct cairn_capture capture = {.message = "here"};
@@ -213,6 +223,65 @@ START_TEST(apart)
                             &error));
     ck_assert_uint_eq(seen.changes, 1);
     ck_assert_uint_lt(seen.room, room + (size_t)NOTES * ROOM_OF_EACH);
+    cairn_store_close(store);
+}
+END_TEST
+
+/* What a checkpoint after one change and its difference to the one before read. */
+static void measure_checkpoint(const char *name, unsigned notes, long cost[2])
+{
+    struct cairn_store *store = open_store();
+    struct cairn_captured before, after;
+    struct seen seen = {0};
+    good(cairn_session_start(store, name, true, NULL, &error));
+    good(cairn_session_configure(store, NULL, "significant-time", "off", &error));
+    for (unsigned i = 0; i < notes; i++)
+        add_note(store);
+    save(store, &before);
+    change_note(store);
+    long began = steps(store);
+    save(store, &after);
+    cost[0] = steps(store) - began;
+    began = steps(store);
+    good(cairn_session_diff(store, NULL, before.id, after.id, see_change, &seen, NULL,
+                            &error));
+    cost[1] = steps(store) - began;
+    ck_assert_uint_eq(seen.changes, 1);
+    cairn_store_close(store);
+}
+
+START_TEST(flat_checkpoint)
+{
+    long small[2], large[2];
+    measure_checkpoint("few", LARGE / 10, small);
+    measure_checkpoint("many", LARGE, large);
+    for (int i = 0; i < 2; i++)
+        ck_assert_msg(small[i] > 0 && large[i] * 100 <= small[i] * TOO_MUCH,
+                      "%s: %ld steps with %d notes, %ld with %d",
+                      i ? "difference" : "checkpoint", small[i], LARGE / 10, large[i],
+                      LARGE);
+}
+END_TEST
+
+/* What the log does not name is in a checkpoint all the same: then all are read. */
+START_TEST(unlogged)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_captured before, after;
+    struct seen seen = {0};
+    good(cairn_session_start(store, "unlogged", true, NULL, &error));
+    good(cairn_session_configure(store, NULL, "significant-time", "off", &error));
+    for (unsigned i = 0; i < SMALL; i++)
+        add_note(store);
+    save(store, &before);
+    change_note(store);
+    good(store_begin(store, -1, &error));
+    good(store_drop_item(store, 1, ITEM_NOTE, 5, &error));
+    good(store_commit(store, &error));
+    save(store, &after);
+    good(cairn_session_diff(store, NULL, before.id, after.id, see_any, &seen, NULL,
+                            &error));
+    ck_assert_uint_eq(seen.changes, 2);
     cairn_store_close(store);
 }
 END_TEST
@@ -356,6 +425,8 @@ int main(void)
     tcase_add_test(tests, lost_turn);
     tcase_add_test(tests, undo_all);
     tcase_add_test(tests, apart);
+    tcase_add_test(tests, flat_checkpoint);
+    tcase_add_test(tests, unlogged);
     tcase_add_test(tests, once);
     suite_add_tcase(suite, tests);
     return help_run(suite);
