@@ -132,8 +132,10 @@ static void take_up_lists(struct graph_test *g)
         const struct def *maker = &g->w.defs[def->made ? def->list_of : i];
         const struct state *state =
             def->made ? status_find(&g->status, maker->id) : NULL;
-        if (!state || strcmp(state->state, "completed") != 0 || maker->fails)
-            continue; /* one that fails has completed by its fallback, without a list */
+        /* By its fallback, one that fails has completed without a list. */
+        if (!state || strcmp(state->state, "completed") != 0 || maker->fails ||
+            maker->skips)
+            continue;
         def->n_members = maker->n_list;
         memcpy(def->member, maker->list, sizeof def->member);
     }
@@ -435,6 +437,8 @@ static bool needs_are_certain(const struct graph_test *g, uint32_t at,
         if (need == NEED_SOFT && v->will != WILL_NOT &&
             (strcmp(state_before(g, v->task), "skipped") == 0 ||
              strcmp(state_before(g, v->task), "excluded") == 0))
+            return false;
+        if (need == NEED_SOFT && v->will == WILL_MAY && !certain[k])
             return false;
         if (need != NEED_HARD)
             continue;
