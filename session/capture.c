@@ -9,6 +9,7 @@
 #include "base/struct_take.h"
 #include "base/utf8.h"
 #include "cairn/session.h"
+#include "checkpoint/nodes/nodes.h"
 #include "checkpoint/nodes/numbered.h"
 #include "storage/object.h"
 #include "storage/rows_lost.h"
@@ -393,6 +394,17 @@ static int carry_since(struct since *s, bool *fits)
     return rc;
 }
 
+/* A repair could not save some content, which may be below a tree: reading all items
+ * brings it back. */
+static int any_lost(struct cairn_store *store, bool *any, struct cairn_error *error)
+{
+    struct losses losses;
+    int rc = losses_load(&losses, store, error);
+    *any = losses_any(&losses);
+    losses_release(&losses);
+    return rc;
+}
+
 /* The sections of the last checkpoint with the changes that the log tells, if that makes
  * what the tally of the items says, and all that is read is sound. Otherwise *done is
  * false, and all items are to be read. */
@@ -401,14 +413,15 @@ static int carry_items(struct capturing *c, bool *done)
     struct live *live = c->live;
     struct since since = {.c = c, .arena = ARENA_INIT};
     struct cairn_error why = {0}, *error = c->error;
-    bool noted = false;
+    bool noted = false, lost = false;
     *done = false;
     if (!c->last_at.ref.seq || !has_tree(&c->last))
         return 0;
     c->error = &why;
-    int rc = store_captured(live->store, live->row.session, c->last_at.ref.seq,
-                            &since.tally, &noted, &why);
-    if (!rc && noted)
+    int rc = any_lost(live->store, &lost, &why)
+                 ?: store_captured(live->store, live->row.session, c->last_at.ref.seq,
+                                   &since.tally, &noted, &why);
+    if (!rc && noted && !lost)
         rc = carry_since(&since, done);
     c->error = error;
     free(since.at);
@@ -431,22 +444,29 @@ static int look_at_items(struct capturing *c, const struct capture *capture,
     struct live *live = c->live;
     bool carried = false;
     *known = false;
-    int rc = carry_items(c, &carried);
+    int rc = !c->last_at.ref.seq
+                 ? 0
+                 : store_is_captured(live->store, live->row.session, c->last_at.ref.seq,
+                                     known, c->error);
+    bool asked = capture->always || capture->trigger == TRIGGER_MANUAL;
+    if (!rc && *known && asked) { /* what is damaged of it is mended */
+        *known = false;
+        return read_present(c);
+    }
+    rc = rc ?: carry_items(c, &carried);
+    if (carried)
+        *known = false;
     if (rc || carried)
         return rc;
-    rc = capture->always || !c->last_at.ref.seq
-             ? 0
-             : store_is_captured(live->store, live->row.session, c->last_at.ref.seq,
-                                 known, c->error);
-    if (rc || !*known)
-        return rc ?: read_present(c);
+    if (!*known)
+        return read_present(c);
     for (uint32_t i = 0; i < c->last.n; i++)
         if (section_holds(&c->last.list[i]) < ITEM_KINDS_END)
             c->now.list[c->now.n++] = c->last.list[i];
     return 0;
 }
 
-/* There will be a checkpoint, or the last one is mended: all items are read. */
+/* There will be a checkpoint: all items are read. */
 static int read_known_items(struct capturing *c)
 {
     struct sections known = c->now;
@@ -727,9 +747,7 @@ static int capture_with(struct capturing *c, const struct capture *capture,
 {
     int rc = decide(c, capture, captured);
     if (!rc && captured->answer == TRIGGER_UNCHANGED && capture->always)
-        return has_tree(&c->now) /* of the last one: mended where they are damaged */
-                   ? read_known_items(c) ?: put_sections(c)
-                   : put_sections(c);
+        return put_sections(c); /* of the last one: mended where they are damaged */
     if (rc || captured->answer != TRIGGER_MAKES)
         return rc;
     rc = store_capture(c, capture, &captured->ref);

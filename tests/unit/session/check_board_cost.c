@@ -6,6 +6,7 @@
 #include "cairn/board.h"
 #include "cairn/session.h"
 #include "session/board/item.h"
+#include "storage/rows_lost.h"
 #include "storage/rows_meta.h"
 #include "storage/sessions/rows_session.h"
 #include "storage/sqlite/db_int.h"
@@ -286,6 +287,67 @@ START_TEST(unlogged)
 }
 END_TEST
 
+static void change_store(const char *text)
+{
+    sqlite3 *other;
+    ck_assert_int_eq(sqlite3_open(in_store("cairn.db"), &other), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(other, text, NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_changes(other), 1);
+    sqlite3_close(other);
+}
+
+/* Of the oldest object, which is the leaf with the first notes. */
+static void lose_leaf(struct cairn_store *store)
+{
+    struct digest digest = {{0}};
+    char hex[DIGEST_HEX_SIZE];
+    sqlite3_stmt *oldest;
+    ck_assert_int_eq(sqlite3_prepare_v2(store->db->handle,
+                                        "SELECT digest FROM object WHERE id = 1", -1,
+                                        &oldest, NULL),
+                     SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(oldest), SQLITE_ROW);
+    memcpy(digest.bytes, sqlite3_column_blob(oldest, 0), DIGEST_SIZE);
+    sqlite3_finalize(oldest);
+    digest_hex(&digest, hex);
+    change_store("DELETE FROM object WHERE id = 1");
+    good(store_begin(store, -1, &error));
+    good(store_put_known_loss(store, hex, &error));
+    good(store_commit(store, &error));
+}
+
+static int read_whole(struct cairn_store *store, const struct cairn_captured *made)
+{
+    struct seen seen = {0};
+    return cairn_session_diff(store, NULL, "", made->id, see_any, &seen, NULL, &error);
+}
+
+/* A leaf that nobody reads is carried on as it is; it is mended by a checkpoint without a
+ * change, and after a repair by any. */
+START_TEST(mended)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_captured made;
+    good(cairn_session_start(store, "mended", true, NULL, &error));
+    good(cairn_session_configure(store, NULL, "significant-time", "off", &error));
+    for (unsigned i = 0; i < SMALL; i++)
+        add_note(store);
+    save(store, &made);
+    change_store("UPDATE object SET data = zeroblob(length(data)) WHERE id = 1");
+    add_note(store);
+    save(store, &made);
+    ck_assert_int_eq(read_whole(store, &made), CAIRN_EDAMAGED);
+    ck_assert_ptr_nonnull(strstr(error.text, "checkpoint debug:2"));
+    save(store, &made);
+    good(read_whole(store, &made));
+    lose_leaf(store);
+    add_note(store);
+    save(store, &made);
+    good(read_whole(store, &made));
+    cairn_store_close(store);
+}
+END_TEST
+
 /* A repair could not save a hypothesis: that it is missing is found out once, and not for
  * each evidence that names it. */
 START_TEST(missing)
@@ -427,6 +489,7 @@ int main(void)
     tcase_add_test(tests, apart);
     tcase_add_test(tests, flat_checkpoint);
     tcase_add_test(tests, unlogged);
+    tcase_add_test(tests, mended);
     tcase_add_test(tests, once);
     suite_add_tcase(suite, tests);
     return help_run(suite);
