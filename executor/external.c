@@ -66,23 +66,29 @@ static const char *first_open_need(const struct run_view *v, uint32_t task)
     return need == NODE_NONE ? "" : v->workflow->graph.id[need];
 }
 
+static const char *resume_words(char out[RESUME_WORDS], const struct run_view *v)
+{
+    return definition_resume_words(out, &v->workflow->definition, v->row.run,
+                                   " --no-wait");
+}
+
 static int refuse_run(const struct run_view *v, struct cairn_error *error)
 {
-    return error_set(error, CAIRN_EUSAGE,
-                     "run %llu is %s; continue it first: `cairn resume %llu "
-                     "--no-wait`",
+    char words[RESUME_WORDS];
+    return error_set(error, CAIRN_EUSAGE, "run %llu is %s; continue it first: %s",
                      (unsigned long long)v->row.run, cairn_run_state_name(v->row.state),
-                     (unsigned long long)v->row.run);
+                     resume_words(words, v));
 }
 
 /* Only the owner of the run can offer it again. */
 static int refuse_failed(const struct run_view *v, uint32_t task,
                          struct cairn_error *error)
 {
+    char words[RESUME_WORDS];
     return error_set(error, CAIRN_EUSAGE,
                      "task %s cannot be done now: it is failed; offer it again with: "
-                     "`cairn resume %llu --no-wait`",
-                     v->workflow->graph.id[task], (unsigned long long)v->row.run);
+                     "%s",
+                     v->workflow->graph.id[task], resume_words(words, v));
 }
 
 static int refuse_task(const struct run_view *v, uint32_t task,
@@ -352,11 +358,10 @@ static int refuse_lost(const struct external_task *t, struct claimer *c,
              "%u lease%s on it ran out before anybody reported, the last one of %.*s",
              t->claim->lost, t->claim->lost == 1 ? "" : "s", (int)t->claim->holder.len,
              t->claim->holder.ptr);
-    return error_set(error, CAIRN_EUSAGE,
-                     "task %s has failed: %s; offer it again with: cairn resume %llu "
-                     "--no-wait",
-                     t->view.workflow->graph.id[t->task], c->lost,
-                     (unsigned long long)t->view.row.run);
+    char words[RESUME_WORDS];
+    return error_set(
+        error, CAIRN_EUSAGE, "task %s has failed: %s; offer it again with: %s",
+        t->view.workflow->graph.id[t->task], c->lost, resume_words(words, &t->view));
 }
 
 static int claim_task(struct external_task *t, struct claimer *c,

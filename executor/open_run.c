@@ -1032,10 +1032,11 @@ static int open_rest(struct engine *e, struct cairn_error *error)
     if (rc == CAIRN_EIO && error && (error->sys == ENOSPC || error->sys == EDQUOT) &&
         e->request.store && e->request.mode == MODE_RUN) {
         int sys = error->sys;
-        char text[sizeof error->text];
+        char text[sizeof error->text], words[RESUME_WORDS];
         memcpy(text, error->text, sizeof text);
-        error_set(error, rc, "%.800s: free some space there, then: cairn resume %llu",
-                  text, (unsigned long long)e->run.row.run);
+        error_set(error, rc, "%.800s: free some space there, then: %s", text,
+                  definition_resume_words(words, e->request.graph->definition,
+                                          e->run.row.run, ""));
         error->sys = sys;
     }
     return rc;

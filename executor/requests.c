@@ -157,9 +157,11 @@ static int refuse_failed(struct command_answer *a, struct cairn_error *error)
     if (v->live)
         return error_set(error, CAIRN_EUSAGE, "task %s has failed: %s",
                          a->command->task, text);
-    return error_set(error, CAIRN_EUSAGE,
-                     "task %s has failed: %s; try again with: `cairn resume %llu`",
-                     a->command->task, text, (unsigned long long)a->command->run);
+    char words[RESUME_WORDS];
+    return error_set(
+        error, CAIRN_EUSAGE, "task %s has failed: %s; try again with: %s",
+        a->command->task, text,
+        definition_resume_words(words, &v->workflow->definition, a->command->run, ""));
 }
 
 static int check_answer(struct command_answer *a, struct cairn_error *error)

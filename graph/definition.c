@@ -253,6 +253,24 @@ bool definition_wants_groups(const struct definition *d)
     return any;
 }
 
+bool definition_has_calls(const struct definition *d)
+{
+    for (uint32_t i = 0; i < d->n_defs; i++)
+        if (d->defs[i].kind == TASK_CALL)
+            return true;
+    return false;
+}
+
+const char *definition_resume_words(char out[RESUME_WORDS], const struct definition *d,
+                                    uint64_t run, const char *option)
+{
+    if (definition_has_calls(d))
+        return "the program that has its functions";
+    snprintf(out, RESUME_WORDS, "`cairn resume %llu%s`", (unsigned long long)run,
+             option);
+    return out;
+}
+
 bool names_have(const struct str *sorted, uint32_t n, struct str name)
 {
     uint32_t low = 0;

@@ -327,6 +327,14 @@ bool task_def_wants_group(const struct definition *definition,
                           const struct task_def *def);
 /* Does any task? */
 bool definition_wants_groups(const struct definition *definition);
+/* Whether a task is a callback. */
+bool definition_has_calls(const struct definition *definition);
+/* What continues the run, for a message: the command with that option ("" or " --x"), or
+ * the program where the run has callbacks, which the command cannot call. */
+enum { RESUME_WORDS = 80 };
+const char *definition_resume_words(char out[RESUME_WORDS],
+                                    const struct definition *definition, uint64_t run,
+                                    const char *option);
 
 /* An excluded member of a group counts for it as a skipped one does. */
 static inline bool task_def_needs_all(const struct definition *definition,

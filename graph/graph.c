@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -29,6 +30,18 @@ struct building {
     struct buf scratch;
     struct cairn_error *error;
 };
+
+/* "FILE:LINE:COLUMN: "; nothing for what a program has built, which stands in no text. */
+enum { WHERE_BYTES = 320 };
+static const char *describe_position(char out[WHERE_BYTES], struct str file,
+                                     struct position at)
+{
+    out[0] = '\0';
+    if (at.line)
+        snprintf(out, WHERE_BYTES, "%.*s%s%u:%u: ", (int)utf8_fit(file, 280), file.ptr,
+                 file.len ? ":" : "", at.line, at.column);
+    return out;
+}
 
 static uint32_t unmet_need(const struct graph *graph, const uint32_t *waiting,
                            uint32_t node)
@@ -80,13 +93,12 @@ static int cycle_report(const struct graph *graph, const uint32_t *waiting,
     }
     uint32_t start = seen[node] - 1;
     describe_cycle(graph, path + start, steps - start, &text);
-    struct position at = graph_def(graph, node)->at;
-    error_set(
-        error, CAIRN_EWORKFLOW,
-        "%.*s:%u:%u: these tasks need each other in a circle (a -> b: a needs b):\n"
-        "  %s\nremove one of these needs",
-        (int)d->file.len, d->file.ptr, at.line, at.column,
-        text.failed ? "" : text.data);
+    char where[WHERE_BYTES];
+    error_set(error, CAIRN_EWORKFLOW,
+              "%sthese tasks need each other in a circle (a -> b: a needs b):\n"
+              "  %s\nremove one of these needs",
+              describe_position(where, d->file, graph_def(graph, node)->at),
+              text.failed ? "" : text.data);
     free(seen);
     free(path);
     buf_release(&text);
@@ -295,15 +307,16 @@ static int missing_member(const struct building *b, const struct need *need,
     const struct task_def *target = &d->defs[need->target];
     struct str file = def->file < d->n_files ? d->files[def->file] : d->file;
     struct buf id = BUF_INIT;
+    char where[WHERE_BYTES];
     member_id(def, member, &id);
-    int rc = error_set(b->error, CAIRN_EWORKFLOW,
-                       "%.*s:%u:%u: `%s` needs `%.*s`, but `%.*s` has no such member\n"
-                       "give both tasks the same foreach values, or need the whole "
-                       "group with `%.*s`",
-                       (int)file.len, file.ptr, need->at.line, need->at.column,
-                       id.failed ? "" : id.data, (int)need->text.len, need->text.ptr,
-                       (int)target->id.len, target->id.ptr, (int)target->id.len,
-                       target->id.ptr);
+    int rc =
+        error_set(b->error, CAIRN_EWORKFLOW,
+                  "%s`%s` needs `%.*s`, but `%.*s` has no such member\n"
+                  "give both tasks the same foreach values, or need the whole "
+                  "group with `%.*s`",
+                  describe_position(where, file, need->at), id.failed ? "" : id.data,
+                  (int)need->text.len, need->text.ptr, (int)target->id.len,
+                  target->id.ptr, (int)target->id.len, target->id.ptr);
     buf_release(&id);
     return rc;
 }

@@ -412,15 +412,17 @@ static int find_given_run(struct loader *l)
 static int notice_added(struct loader *l, unsigned long long run)
 {
     struct cairn_error why = {0};
+    char words[RESUME_WORDS];
     uint32_t n = 0;
     int rc = additions_waiting(l->store, run, &n, &why);
     if (rc == CAIRN_ENOMEM)
         return error_nomem(l->error);
     if (!rc && n)
-        situation_add_notice(l->s,
-                             "run %llu, which has completed, has %u added task%s that "
-                             "ha%s not run: `cairn resume %llu`",
-                             run, n, n == 1 ? "" : "s", n == 1 ? "s" : "ve", run);
+        situation_add_notice(
+            l->s,
+            "run %llu, which has completed, has %u added task%s that ha%s not run: %s",
+            run, n, n == 1 ? "" : "s", n == 1 ? "s" : "ve",
+            definition_resume_words(words, &l->w->definition, run, ""));
     return 0;
 }
 

@@ -709,18 +709,10 @@ const char *cairn_attempt_argument(const struct cairn_attempt *attempt,
 
 /* The engine's side of callbacks. */
 
-static bool has_callbacks(const struct engine *e)
-{
-    const struct definition *d = e->request.graph->definition;
-    for (uint32_t i = 0; i < d->n_defs; i++)
-        if (d->defs[i].kind == TASK_CALL)
-            return true;
-    return false;
-}
-
 int calls_open(struct engine *e, struct cairn_error *error)
 {
-    if (e->request.mode == MODE_SETTLE || !has_callbacks(e))
+    if (e->request.mode == MODE_SETTLE ||
+        !definition_has_calls(e->request.graph->definition))
         return 0;
     int rc = call_threads_open(&e->calls.threads, error);
     return rc ? rc

@@ -100,7 +100,7 @@ END
         cat err >>starts
         rm small/filler
     done
-    ok 'a run that is recorded is named, with how to continue' grep -q 'then: cairn resume 2$' starts
+    ok 'a run that is recorded is named, with how to continue' grep -q 'then: .cairn resume 2.$' starts
     exits 0 cairn resume 2
     is "$(count a later)" 1 'and so it continues'
 

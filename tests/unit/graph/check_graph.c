@@ -234,6 +234,35 @@ START_TEST(test_missing_member)
 }
 END_TEST
 
+/* The command cannot call the functions of a program. */
+START_TEST(test_who_resumes)
+{
+    char words[RESUME_WORDS];
+    help_define(&definition, "a\nb : a\n");
+    ck_assert_str_eq(definition_resume_words(words, &definition, 7, " --no-wait"),
+                     "`cairn resume 7 --no-wait`");
+    definition.defs[1].kind = TASK_CALL;
+    ck_assert_str_eq(definition_resume_words(words, &definition, 7, " --no-wait"),
+                     "the program that has its functions");
+    definition_release(&definition);
+}
+END_TEST
+
+/* One that a program builds has no file, and nothing in it a position. */
+START_TEST(test_missing_member_of_no_file)
+{
+    static const char start[] = "`index[part=3]` needs ";
+    help_define(&definition, "convert part=1,2\n"
+                             "index part=1,2,3 : convert[part=${{part}}]\n");
+    definition.file = (struct str){"", 0};
+    definition.defs[1].needs[0].at = (struct position){0, 0};
+    refuse(CAIRN_EWORKFLOW);
+    ck_assert_msg(strncmp(failure.text, start, sizeof start - 1) == 0, "%s",
+                  failure.text);
+    definition_release(&definition);
+}
+END_TEST
+
 START_TEST(test_nothing)
 {
     help_define(&definition, "");
@@ -634,6 +663,8 @@ int main(void)
     tcase_add_test(c, test_parts);
     tcase_add_test(c, test_many_parts);
     tcase_add_test(c, test_missing_member);
+    tcase_add_test(c, test_missing_member_of_no_file);
+    tcase_add_test(c, test_who_resumes);
     tcase_add_test(c, test_nothing);
     tcase_add_test(c, test_empty_group);
     tcase_add_test(c, test_random_graphs);
