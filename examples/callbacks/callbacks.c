@@ -86,7 +86,7 @@ int main(int argc, char **argv)
         {.name = "count", .call = count},
         {.name = "withdraw", .call = withdraw},
         {.name = "report", .call = report, .parallel = true}};
-    struct cairn_run_options options = {.jobs = 2};
+    struct cairn_run_options options = {.size = sizeof options, .jobs = 2};
     struct cairn_run_result result = {.exit_status = 75};
     struct cairn_store *store = NULL;
     struct cairn_registry *registry = NULL;
