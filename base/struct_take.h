@@ -34,13 +34,13 @@
 #define FIRST_END_cairn_new_message bytes
 #define FIRST_END_cairn_prune_options dry_run
 #define FIRST_END_cairn_restore_options others
-#define FIRST_END_cairn_run_options no_reuse
+#define FIRST_END_cairn_run_options registry
 #define FIRST_END_cairn_search service
 #define FIRST_END_cairn_shell_options inputs
 #define FIRST_END_cairn_size_request context
 #define FIRST_END_cairn_source registry
 #define FIRST_END_cairn_store_options found
-#define FIRST_END_cairn_task undo
+#define FIRST_END_cairn_task undo_call
 #define FIRST_END_cairn_task_failure n_secrets
 #define FIRST_END_cairn_thread_filter metadata
 #define FIRST_END_cairn_thread_state only_new
