@@ -544,6 +544,22 @@ static bool is_listed_again(const struct judge *j, uint32_t task)
     return again;
 }
 
+/* It needs a group, or a part of one, of a list that is made again: the condition of its
+ * members may leave all of those out that there are then. */
+static bool may_lose_a_group(const struct judge *j, uint32_t task)
+{
+    const struct graph *g = j->in->graph;
+    bool may = false;
+    for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1] && !may; e++) {
+        uint32_t need = g->needs[e];
+        may = graph_is_barrier(g, need) && !graph_need_is_soft(g, task, e) &&
+              graph_def(g, need)->condition.len &&
+              g->need_start[need] < g->need_start[need + 1] &&
+              is_listed_again(j, g->needs[g->need_start[need]]);
+    }
+    return may;
+}
+
 /* A placeholder, whose list is known, and is no good. */
 static bool is_doomed(const struct judge *j, const struct judged_task *v)
 {
@@ -619,6 +635,8 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
     bool doomed = is_doomed(j, v);
     if (task_def_is_unlisted(v->def) ? !doomed && !is_surely_listed(v)
                                      : is_listed_again(j, v->task))
+        go = GO_PERHAPS;
+    if (v->def->when == WHEN_SUCCESS && may_lose_a_group(j, task))
         go = GO_PERHAPS;
     if (v->def->condition.len && !task_def_is_unlisted(v->def)) {
         enum condition c = j->in->condition(j->in->context, task, j->out->fate);

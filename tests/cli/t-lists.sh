@@ -492,4 +492,22 @@ pieces resume '' 'a shorter text: no piece'
 says 'counts/0018, counts/0019, counts/0020 and 4 more were made by members of count that are gone' \
     'the files of those that are gone are named'
 cd ..
+# ---- A list that may leave nothing ----
+mkdir ../left-out && cd ../left-out || exit 1
+cat >w.yaml <<'END'
+name: left-out
+tasks:
+  split: {run: 'cat list >>"$CAIRN_OUTPUT"', inputs: list}
+  part: {foreach: {p: {from: split, value: l}}, if: "p != '1'", run: 'true'}
+  join: {needs: part, run: 'true'}
+END
+echo 'l=["1", "2"]' >list
+exits 0 cairn run w.yaml
+echo 'l=["1"]' >list
+exits 0 cairn plan
+says 'may   join' 'what needs a group may run: its condition may leave all members out'
+exits 0 cairn resume
+exits 0 cairn status --tasks
+says '(because of part[p=1])' 'and then it is skipped'
+
 done_testing
