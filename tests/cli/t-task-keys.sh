@@ -304,6 +304,16 @@ key retries.on_exit go \
 key task.check go \
     'exit 0' 'tasks: {a: {run: ":", check: test -e w.yaml}}' \
     'exit 1' 'tasks: {a: {run: ":", check: test -e none}}'
+ended='"$BUILD/examples/callbacks" begin w.yaml | tail -n 1'
+key task.check.call "$ended" \
+    'completed' 'tasks: {a: {call: fetch, with: {url: long}, check: {call: inspect}}}' \
+    'failed' 'tasks: {a: {call: fetch, with: {url: long}, check: {call: report}}}'
+undone='"$BUILD/examples/callbacks" begin w.yaml | grep -c withdraw'
+key task.undo.call "$undone" \
+    '1' 'on_failure: undo
+tasks: {a: {call: report, with: {title: x}, undo: {call: withdraw}}}' \
+    '0' 'on_failure: undo
+tasks: {a: {call: report, with: {title: x}, undo: {call: inspect}}}'
 key task.check.run go \
     'exit 0' 'tasks: {a: {run: ":", check: {run: test -e w.yaml}}}' \
     'exit 1' 'tasks: {a: {run: ":", check: {run: test -e none}}}'
