@@ -19,13 +19,13 @@ int call_order_start(struct engine *e, struct job *job, const struct call_order 
  * of what it needs. On failure the reason is in `why`. */
 int call_beside_task(struct engine *e, struct job *job, const struct program_call *call,
                      const struct undo_action *undo, struct buf *why);
-/* What undoes the task, with its arguments as they are now, in the arena. Its directory
- * is empty: that of a command is not. */
+/* What undoes the task, with its arguments as they are now, in the arena. It has no shell:
+ * every command has one. */
 int call_describe_undo(const struct asker *asker, struct arena *arena,
                        struct undo_action *out, struct cairn_error *error);
 static inline bool undo_is_call(const struct undo_action *undo)
 {
-    return undo->text.len && !undo->cwd.len;
+    return undo->text.len && !undo->n_shell;
 }
 
 #endif
