@@ -3,9 +3,10 @@
 # With `language`: runs of definitions of version 5, with all that it brought; with
 # `jobs`: of version 6, and what is stored of rounds, reuse and added tasks; with `ends`:
 # of version 7; with `calls`: of version 8, by the program in `examples/` beside it; with
-# `threads`: states of agents' frameworks, by the tool of that name beside it.
+# `threads`: states of agents' frameworks, by the tool of that name beside it; with
+# `trees`: checkpoints of boards with many items.
 #
-#   sh tests/tools/golden.sh CAIRN OUT.db.zst [language | jobs | ends | calls | threads]
+#   sh tests/tools/golden.sh CAIRN OUT.db.zst [language | jobs | ends | calls | threads | trees]
 #
 # A release that changes the format adds one (docs/format.md, "Versions of the store"):
 # it is made by that release, and never again. tests/cli/t-golden.sh records what every
@@ -268,6 +269,38 @@ END
     cut run early.yaml
     expect 0 session start first
     "$(dirname "$cairn")/tests/tools/threads" .cairn
+    finish
+    exit
+fi
+
+if [ "${3-}" = trees ]; then
+    # A run that was cut off. Two branches, one of which was restored; kinds with more than
+    # 32 items and with few.
+    cat >early.yaml <<'END'
+name: early
+defaults: {cwd: /}
+tasks:
+  a: {run: echo a}
+  b: {needs: a, run: 'if test -e /tmp/cairn-golden; then touch /tmp/cairn-golden/up; sleep 60; fi'}
+END
+    cut run early.yaml
+    expect 0 session start first
+    expect 0 hypothesis add 'it is the disk'
+    for i in $(seq 40); do
+        expect 0 note add "note $i"
+        expect 0 belief add "belief $i" --confidence 0.6
+    done
+    expect 0 checkpoint create 'of forty'
+    expect 0 note update n3 --text 'note 3, changed'
+    expect 0 note remove n35
+    expect 0 note add 'note 41'
+    expect 0 checkpoint create 'of forty others'
+    expect 0 branch start side
+    expect 0 belief remove b40
+    expect 0 hypothesis add 'it is the cache'
+    expect 0 checkpoint create 'of the branch'
+    expect 0 branch switch main
+    expect 0 checkpoint restore "$("$cairn" checkpoint list --session 1 --json | sed 's/.*"seq":\([0-9]*\).*/\1/')" --yes
     finish
     exit
 fi

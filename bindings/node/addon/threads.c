@@ -51,7 +51,9 @@ static struct counts read_counts(struct field_reader *reader, const struct call 
     n.channels = read_count(reader, call);
     n.writes_of = read_count(reader, call);
     n.writes = read_count(reader, call);
-    return reader->bad ? (struct counts){0} : n;
+    if (reader->bad)
+        n = (struct counts){0};
+    return n;
 }
 
 static void batch_release(struct batch *batch)
