@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct cairn_bytes read_bytes(struct field_reader *reader)
+static struct cairn_bytes given_bytes(struct field_reader *reader)
 {
     struct cairn_bytes bytes;
     bytes.bytes = field_bytes(reader, &bytes.length);
@@ -89,24 +89,24 @@ static void read_state(struct field_reader *reader, const struct call *call,
 {
     struct cairn_thread_channel *channels = batch->channels + batch->n.channels;
     state->size = sizeof *state;
-    state->thread = read_bytes(reader);
-    state->space = read_bytes(reader);
-    state->id = read_bytes(reader);
-    state->parent = read_bytes(reader);
-    state->kind = read_bytes(reader);
-    state->state = read_bytes(reader);
-    state->metadata_kind = read_bytes(reader);
-    state->metadata = read_bytes(reader);
+    state->thread = given_bytes(reader);
+    state->space = given_bytes(reader);
+    state->id = given_bytes(reader);
+    state->parent = given_bytes(reader);
+    state->kind = given_bytes(reader);
+    state->state = given_bytes(reader);
+    state->metadata_kind = given_bytes(reader);
+    state->metadata = given_bytes(reader);
     state->keep_secrets = field_number(reader) != 0;
     state->only_new = field_number(reader) != 0;
     state->channels = channels;
     state->n_channels = take(reader, read_count(reader, call), &batch->n.channels,
                              batch->room.channels);
     for (size_t i = 0; i < state->n_channels; i++) {
-        channels[i].name = read_bytes(reader);
+        channels[i].name = given_bytes(reader);
         channels[i].unchanged = field_number(reader) != 0;
-        channels[i].kind = read_bytes(reader);
-        channels[i].value = read_bytes(reader);
+        channels[i].kind = given_bytes(reader);
+        channels[i].value = given_bytes(reader);
     }
 }
 
@@ -115,19 +115,19 @@ static void read_writes(struct field_reader *reader, const struct call *call,
 {
     struct cairn_thread_write *writes = batch->writes + batch->n.writes;
     of->size = sizeof *of;
-    of->thread = read_bytes(reader);
-    of->space = read_bytes(reader);
-    of->id = read_bytes(reader);
+    of->thread = given_bytes(reader);
+    of->space = given_bytes(reader);
+    of->id = given_bytes(reader);
     of->keep_secrets = field_number(reader) != 0;
     of->writes = writes;
     of->n_writes =
         take(reader, read_count(reader, call), &batch->n.writes, batch->room.writes);
     for (size_t i = 0; i < of->n_writes; i++) {
-        writes[i].task = read_bytes(reader);
-        writes[i].path = read_bytes(reader);
-        writes[i].channel = read_bytes(reader);
-        writes[i].kind = read_bytes(reader);
-        writes[i].value = read_bytes(reader);
+        writes[i].task = given_bytes(reader);
+        writes[i].path = given_bytes(reader);
+        writes[i].channel = given_bytes(reader);
+        writes[i].kind = given_bytes(reader);
+        writes[i].value = given_bytes(reader);
         writes[i].index = (int32_t)field_number(reader);
     }
 }
@@ -231,8 +231,8 @@ static int write_found(void *context, const struct cairn_thread_found *found)
 static void work_get(struct handle *handle, struct call *call)
 {
     struct field_reader reader = call_reader(call);
-    struct cairn_bytes thread = read_bytes(&reader), space = read_bytes(&reader),
-                       id = read_bytes(&reader);
+    struct cairn_bytes thread = given_bytes(&reader), space = given_bytes(&reader),
+                       id = given_bytes(&reader);
     if (call_refused(call, &reader))
         return;
     call->rc =
@@ -258,7 +258,8 @@ static int write_page(void *context, const struct cairn_thread_found *found)
     const struct cairn_bytes *id = &found->state->id;
     if (out->length >= page->page_bytes &&
         (page->n_last != id->length ||
-         (id->length && memcmp(out->bytes + page->last_at, id->bytes, id->length)))) {
+         (id->length &&
+          memcmp(out->bytes + page->last_at, id->bytes, id->length) != 0))) {
         page->more = true;
         return 1;
     }
@@ -274,8 +275,8 @@ static void work_list(struct handle *handle, struct call *call)
     struct field_reader reader = call_reader(call);
     struct page page = {.out = &call->answer};
     struct cairn_thread_filter filter = {.size = sizeof filter};
-    struct cairn_bytes thread = read_bytes(&reader), space = read_bytes(&reader),
-                       before = read_bytes(&reader);
+    struct cairn_bytes thread = given_bytes(&reader), space = given_bytes(&reader),
+                       before = given_bytes(&reader);
     filter.thread = thread.bytes ? &thread : NULL;
     filter.space = space.bytes ? &space : NULL;
     filter.before = before.bytes ? &before : NULL;
@@ -310,7 +311,7 @@ static void work_threads(struct handle *handle, struct call *call)
 static void work_delete(struct handle *handle, struct call *call)
 {
     struct field_reader reader = call_reader(call);
-    struct cairn_bytes thread = read_bytes(&reader);
+    struct cairn_bytes thread = given_bytes(&reader);
     uint64_t states = 0;
     if (call_refused(call, &reader))
         return;
@@ -321,7 +322,7 @@ static void work_delete(struct handle *handle, struct call *call)
 static void work_copy(struct handle *handle, struct call *call)
 {
     struct field_reader reader = call_reader(call);
-    struct cairn_bytes from = read_bytes(&reader), to = read_bytes(&reader);
+    struct cairn_bytes from = given_bytes(&reader), to = given_bytes(&reader);
     uint64_t states = 0;
     if (call_refused(call, &reader))
         return;
@@ -332,7 +333,7 @@ static void work_copy(struct handle *handle, struct call *call)
 static void work_prune(struct handle *handle, struct call *call)
 {
     struct field_reader reader = call_reader(call);
-    struct cairn_bytes thread = read_bytes(&reader);
+    struct cairn_bytes thread = given_bytes(&reader);
     int64_t keep = field_number(&reader);
     uint64_t states = 0;
     if (call_refused(call, &reader))
