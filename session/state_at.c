@@ -188,7 +188,11 @@ static int add_apart(void *context, int of, uint32_t n, struct str body)
     struct apart *a = context;
     struct state_at *state = a->out[of];
     struct item item;
-    return item_decode(&state->arena, (struct item_ref){a->kind, n}, body, &item,
+    /* Its texts are in the body, which is there in this call alone. */
+    struct str kept = arena_str(&state->arena, body);
+    if (state->arena.failed)
+        return error_nomem(&a->why);
+    return item_decode(&state->arena, (struct item_ref){a->kind, n}, kept, &item,
                        &a->why)
                ?: board_add(&state->board, &item, &a->why);
 }

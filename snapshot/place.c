@@ -216,8 +216,8 @@ int place_delete(int directory, const char *name)
 {
     struct deleting d = {.directory = directory};
     int sys = enter(&d, directory, name);
-    if (sys == ENOENT)
-        return 0;
+    if (sys == ENOENT) /* nothing was entered */
+        sys = 0;
     while (!sys && d.n)
         sys = delete_next(&d);
     while (d.n)

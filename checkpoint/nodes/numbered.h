@@ -46,6 +46,7 @@ int numbered_put(struct cairn_store *store, const struct numbered_objects *objec
                  struct cairn_error *error);
 void numbered_objects_release(struct numbered_objects *objects);
 
+/* The body is there in the call alone. */
 typedef int numbered_fn(void *context, uint32_t n, struct str body);
 
 /* The tree with the items changed, which are ascending by number: what is new is added
