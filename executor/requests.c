@@ -438,7 +438,7 @@ static int can_undo(struct undo_request *r, uint32_t task, struct cairn_error *e
     return rc ? rc : result->undo.text.len > 0;
 }
 
-/* Before anything is undone. A task whose result cannot be read has its failure told. */
+/* Before anything is undone: the callbacks that undo the chosen tasks are there. */
 static int need_callbacks(struct undo_request *r,
                           const struct cairn_run_options *options,
                           struct cairn_error *error)

@@ -70,20 +70,6 @@ static int find_arguments(const struct asker *asker, struct arena *arena,
     return rc ? rc : arena->failed ? error_nomem(error) : 0;
 }
 
-static struct call_order order_for(struct engine *e, const struct job *job,
-                                   struct program_call call)
-{
-    const struct intent *intent = &job->intent;
-    return (struct call_order){.call = call.call,
-                               .context = call.context,
-                               .task = e->request.graph->id[intent->task],
-                               .number = intent->attempt,
-                               .slot = job_index(&e->jobs, job),
-                               .parallel =
-                                   graph_def(e->request.graph, intent->task)->parallel,
-                               .stop = e->request.options->stop};
-}
-
 int call_order_make(struct engine *e, const struct job *job, struct program_call call,
                     const struct result *own, const struct undo_action *undo,
                     struct arena *scratch, struct call_order *order,
@@ -91,9 +77,17 @@ int call_order_make(struct engine *e, const struct job *job, struct program_call
 {
     struct asker asker = job_asker(e, job);
     struct key_value *arguments = undo ? undo->env : NULL;
-    *order = order_for(e, job, call);
-    order->n_arguments = undo ? undo->n_env : 0;
-    int rc = find_needs(e, job->intent.task, own, scratch, order, error);
+    uint32_t task = job->intent.task;
+    *order =
+        (struct call_order){.call = call.call,
+                            .context = call.context,
+                            .task = e->request.graph->id[task],
+                            .n_arguments = undo ? undo->n_env : 0,
+                            .number = job->intent.attempt,
+                            .slot = job_index(&e->jobs, job),
+                            .parallel = graph_def(e->request.graph, task)->parallel,
+                            .stop = e->request.options->stop};
+    int rc = find_needs(e, task, own, scratch, order, error);
     if (!rc && !undo)
         rc = find_arguments(&asker, scratch, &arguments, &order->n_arguments, error);
     order->arguments = arguments;

@@ -49,6 +49,18 @@ cut() {
     sleep 0.5 # for the guard
 }
 
+# A run that was cut off in its second task.
+cut_early() {
+    cat >early.yaml <<'END'
+name: early
+defaults: {cwd: /}
+tasks:
+  a: {run: echo a}
+  b: {needs: a, run: 'if test -e /tmp/cairn-golden; then touch /tmp/cairn-golden/up; sleep 60; fi'}
+END
+    cut run early.yaml
+}
+
 finish() {
     expect 0 checkpoint verify
     sleep 1.1 # the lease is over, whenever the store is looked at
@@ -259,14 +271,7 @@ fi
 
 if [ "${3-}" = threads ]; then
     # And a run that was cut off, and a session, with which a newer cairn goes on.
-    cat >early.yaml <<'END'
-name: early
-defaults: {cwd: /}
-tasks:
-  a: {run: echo a}
-  b: {needs: a, run: 'if test -e /tmp/cairn-golden; then touch /tmp/cairn-golden/up; sleep 60; fi'}
-END
-    cut run early.yaml
+    cut_early
     expect 0 session start first
     "$(dirname "$cairn")/tests/tools/threads" .cairn
     finish
@@ -276,14 +281,7 @@ fi
 if [ "${3-}" = trees ]; then
     # A run that was cut off. Two branches, one of which was restored; kinds with more than
     # 32 items and with few.
-    cat >early.yaml <<'END'
-name: early
-defaults: {cwd: /}
-tasks:
-  a: {run: echo a}
-  b: {needs: a, run: 'if test -e /tmp/cairn-golden; then touch /tmp/cairn-golden/up; sleep 60; fi'}
-END
-    cut run early.yaml
+    cut_early
     expect 0 session start first
     expect 0 hypothesis add 'it is the disk'
     for i in $(seq 40); do
