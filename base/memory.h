@@ -91,14 +91,14 @@ int map_reserve(struct map *map, size_t n);
 /* NAME_push(at, &n, entry): at[n] must be there.
  * NAME_pop(at, &n): takes the first of n > 0 entries. */
 #define HEAP_OF(name, type, before)                                      \
-    static inline void name##_push(type *at, uint32_t *n, type entry)    \
+    static inline void name##_push(type at[], uint32_t *n, type entry)   \
     {                                                                    \
         uint32_t i = (*n)++;                                             \
         for (; i > 0 && before(entry, at[(i - 1) / 2]); i = (i - 1) / 2) \
             at[i] = at[(i - 1) / 2];                                     \
         at[i] = entry;                                                   \
     }                                                                    \
-    static inline type name##_pop(type *at, uint32_t *n)                 \
+    static inline type name##_pop(type at[], uint32_t *n)                \
     {                                                                    \
         assert(*n > 0);                                                  \
         type top = at[0], last = at[--*n];                               \

@@ -69,14 +69,14 @@ int struct_take(void *whole, size_t known, size_t first, const void *given,
     if (struct_take(&given##_whole, sizeof given##_whole,                       \
                     STRUCT_FIRST(tag, given##_whole), given, #tag, error) != 0) \
         return CAIRN_EUSAGE;                                                    \
-    given = &given##_whole
+    (given) = &given##_whole
 /* The same, but NULL stays NULL. */
 #define STRUCT_TAKE_IF(tag, given, error)                                       \
     struct tag given##_whole;                                                   \
     if (struct_take(&given##_whole, sizeof given##_whole,                       \
                     STRUCT_FIRST(tag, given##_whole), given, #tag, error) != 0) \
         return CAIRN_EUSAGE;                                                    \
-    given = (given) ? &given##_whole : NULL
+    (given) = (given) ? &given##_whole : NULL
 
 /* Gives what was set in the copy `whole` back: no more bytes than `given` has. */
 void struct_give(void *given, size_t known, size_t first, const void *whole);

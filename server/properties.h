@@ -7,44 +7,44 @@
 
 #define NUMBER_MAX 9007199254740991.0 /* what every client can count to */
 
-#define TEXT(name_, about_)                                   \
-    {                                                         \
-        .name = name_, .kind = PROPERTY_TEXT, .about = about_ \
+#define TEXT(name_, about_)                                       \
+    {                                                             \
+        .name = (name_), .kind = PROPERTY_TEXT, .about = (about_) \
     }
-#define PROSE(name_, about_)                                   \
-    {                                                          \
-        .name = name_, .kind = PROPERTY_PROSE, .about = about_ \
+#define PROSE(name_, about_)                                       \
+    {                                                              \
+        .name = (name_), .kind = PROPERTY_PROSE, .about = (about_) \
     }
-#define FLAG(name_, about_)                                      \
-    {                                                            \
-        .name = name_, .kind = PROPERTY_BOOLEAN, .about = about_ \
+#define FLAG(name_, about_)                                          \
+    {                                                                \
+        .name = (name_), .kind = PROPERTY_BOOLEAN, .about = (about_) \
     }
-#define CHOICE(name_, words_, about_)                                            \
-    {                                                                            \
-        .name = name_, .kind = PROPERTY_CHOICE, .words = words_, .about = about_ \
+#define CHOICE(name_, words_, about_)                                                  \
+    {                                                                                  \
+        .name = (name_), .kind = PROPERTY_CHOICE, .words = (words_), .about = (about_) \
     }
-#define WHOLE(name_, low_, high_, about_)                                    \
-    {                                                                        \
-        .name = name_, .kind = PROPERTY_INTEGER, .low = low_, .high = high_, \
-        .about = about_                                                      \
+#define WHOLE(name_, low_, high_, about_)                                          \
+    {                                                                              \
+        .name = (name_), .kind = PROPERTY_INTEGER, .low = (low_), .high = (high_), \
+        .about = (about_)                                                          \
     }
-#define REAL(name_, low_, high_, about_)                                    \
-    {                                                                       \
-        .name = name_, .kind = PROPERTY_NUMBER, .low = low_, .high = high_, \
-        .about = about_                                                     \
+#define REAL(name_, low_, high_, about_)                                          \
+    {                                                                             \
+        .name = (name_), .kind = PROPERTY_NUMBER, .low = (low_), .high = (high_), \
+        .about = (about_)                                                         \
     }
-#define LIST(name_, about_)                                   \
-    {                                                         \
-        .name = name_, .kind = PROPERTY_LIST, .about = about_ \
+#define LIST(name_, about_)                                       \
+    {                                                             \
+        .name = (name_), .kind = PROPERTY_LIST, .about = (about_) \
     }
 /* Of the values of an option: an empty one is none. */
-#define WORDS(name_, about_)                                                 \
-    {                                                                        \
-        .name = name_, .kind = PROPERTY_LIST, .empty = true, .about = about_ \
+#define WORDS(name_, about_)                                                     \
+    {                                                                            \
+        .name = (name_), .kind = PROPERTY_LIST, .empty = true, .about = (about_) \
     }
-#define PAIRS(name_, about_)                                   \
-    {                                                          \
-        .name = name_, .kind = PROPERTY_PAIRS, .about = about_ \
+#define PAIRS(name_, about_)                                       \
+    {                                                              \
+        .name = (name_), .kind = PROPERTY_PAIRS, .about = (about_) \
     }
 
 #define SESSION                                                                        \
