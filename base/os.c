@@ -45,8 +45,7 @@ int os_sync_dir(const char *path, struct cairn_error *error)
     return 0;
 }
 
-/* Syncs the directory that holds `path`. */
-static int sync_parent(const char *path, struct cairn_error *error)
+int os_sync_parent(const char *path, struct cairn_error *error)
 {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/')
@@ -67,10 +66,8 @@ static int sync_parent(const char *path, struct cairn_error *error)
 
 int os_make_dir(const char *path, mode_t mode, struct cairn_error *error)
 {
-    if (mkdir(path, mode) == 0) {
-        int rc = sync_parent(path, error);
-        return rc ? rc : 1;
-    }
+    if (mkdir(path, mode) == 0)
+        return 1;
     int sys = errno;
     if (sys != EEXIST)
         return error_sys(error, sys, "cannot make directory %s", path);
@@ -167,7 +164,7 @@ done:
 int os_write_file(const char *path, mode_t mode, struct str content,
                   struct cairn_error *error)
 {
-    return replace(path, mode, content, true, error) ?: sync_parent(path, error);
+    return replace(path, mode, content, true, error) ?: os_sync_parent(path, error);
 }
 
 int os_replace_file(const char *path, mode_t mode, struct str content,

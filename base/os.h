@@ -11,10 +11,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* mkdir -p of one level; the new entry is made durable (the parent directory synced).
- * 1: made, 0: was there (a directory), <0 error. */
+/* Makes one directory. 1: made, 0: was there (a directory), <0 error. Its name is not
+ * durable: whoever relies on it calls os_sync_parent, also where another process made
+ * the directory, since that one may not have got so far. */
 int os_make_dir(const char *path, mode_t mode, struct cairn_error *error);
 int os_sync_dir(const char *path, struct cairn_error *error);
+
+/* Syncs the directory that holds `path`. */
+int os_sync_parent(const char *path, struct cairn_error *error);
 /* All of the bytes to a descriptor that blocks, whatever a signal interrupts: 0 or an
  * errno, after which some of them may have been written. */
 int os_write_all(int fd, struct str content);

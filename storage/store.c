@@ -61,7 +61,7 @@ static int finish_database(int fd, const struct cairn_store *store,
 }
 
 /* The database is made under another name and gets its own when all of it is on the
- * disk. Its mode is from here; -wal and -shm inherit it. Closing the descriptor drops
+ * disk, and so is the name of its directory, whoever made that. Its mode is from here; -wal and -shm inherit it. Closing the descriptor drops
  * nobody's lock, since nobody has the file open. */
 static int make_database(const struct cairn_store *store, struct cairn_error *error)
 {
@@ -72,7 +72,9 @@ static int make_database(const struct cairn_store *store, struct cairn_error *er
     int fd = open(paths->making, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_sys(error, errno, "cannot make %s", paths->making);
-    rc = fill_database(paths, error) ?: finish_database(fd, store, error);
+    rc = fill_database(paths, error)
+             ?: os_sync_parent(paths->dir, error)
+             ?: finish_database(fd, store, error);
     close(fd);
     if (rc)
         (void)unlink(paths->making);

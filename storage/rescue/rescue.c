@@ -279,7 +279,8 @@ static int move_all(const struct rescue *rescue, const char *dir,
     static const char *const names[] = {"cairn.db-wal", "cairn.db-shm",
                                         "cairn.db-journal", "open", "cairn.db"};
     int rc = os_make_dir(dir, 0700, error);
-    rc = rc > 0 ? 0 : rc;
+    /* Before anything is in it: what is moved is nowhere else. */
+    rc = rc < 0 ? rc : os_sync_dir(rescue->paths.dir, error);
     for (size_t i = 0; i < COUNT_OF(names) && !rc; i++)
         rc = move_into(rescue, dir, names[i], error);
     return rc ?: os_sync_dir(dir, error) ?: os_sync_dir(rescue->paths.dir, error);

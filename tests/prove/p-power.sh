@@ -22,6 +22,8 @@ record() {
         while [ "$racer" -lt "$5" ]; do
             kill=
             case $1.$racer in
+            begun.0) # while the store is made: just after its directory, and later
+                [ "$session" -eq $(($4 - 1)) ] || kill=$((2 + 3 * session + $3 % 3)) ;;
             killed.0 | racers.1) [ "$session" -eq $(($4 - 1)) ] ||
                 kill=$((30 + ($3 * 7919 + session * 271) % 400)) ;;
             esac

@@ -17,6 +17,7 @@
 /* sessions, racers; the rest as in power.h */
 static const struct work works[] = {
     {.name = "first", .tasks = 12, .chain = 1, .sessions = 1},
+    {.name = "begun", .tasks = 8, .chain = 2, .sessions = 8},
     {.name = "runs", .tasks = 60, .chain = 5, .sessions = 5, .transfer = 60},
     {.name = "killed", .tasks = 80, .chain = 3, .sessions = 8, .transfer = 40},
     {.name = "racers", .tasks = 10, .chain = 2, .sessions = 3, .racers = 3},
