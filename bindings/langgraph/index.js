@@ -115,19 +115,23 @@ export class CairnSaver extends BaseCheckpointSaver {
     const { thread_id: thread, checkpoint_ns: space = '', checkpoint_id: parent } = wanted(config, 'a checkpoint', 'thread_id');
     const store = await this.store();
     const { channel_values: values, ...rest } = copyCheckpoint(checkpoint);
-    const [[kind, state], [metadataKind, metadataBytes], before] = await Promise.all([
+    const [[kind, state], [metadataKind, metadataBytes], known] = await Promise.all([
       this.serde.dumpsTyped(rest), this.serde.dumpsTyped(metadata), parent === undefined ? undefined : this.#versionsOf(store, thread, space, parent)]);
     const has = (versions, name) => versions !== undefined && Object.hasOwn(versions, name);
-    const same = (name) => has(before, name) && has(rest.channel_versions, name) && before[name] === rest.channel_versions[name];
+    const same = (before, name) => has(before, name) && has(rest.channel_versions, name) && before[name] === rest.channel_versions[name];
     // A fork names no new versions, but has values that its parent (that of what it is a copy of) does not have.
     const whole = parent !== undefined || metadata?.source === 'fork';
-    const channels = await Promise.all(Object.entries(values).filter(([name]) => whole || has(newVersions, name)).map(async ([name, value]) => {
-      if (!has(newVersions, name) && same(name)) return { name, unchanged: true };
-      const [valueKind, bytes] = await this.serde.dumpsTyped(value);
-      return { name, kind: valueKind, value: bytes };
-    }));
-    await store.putStates({ states: [
-      { thread, space, id: checkpoint.id, parent, kind, state, metadataKind, metadata: metadataBytes, channels, keepSecrets: this.#keepSecrets }] });
+    const putAfter = async (before) => store.putStates({ states: [
+      { thread, space, id: checkpoint.id, parent, kind, state, metadataKind, metadata: metadataBytes, keepSecrets: this.#keepSecrets,
+        channels: await Promise.all(Object.entries(values).filter(([name]) => whole || has(newVersions, name)).map(async ([name, value]) => {
+          if (!has(newVersions, name) && same(before, name)) return { name, unchanged: true };
+          const [valueKind, bytes] = await this.serde.dumpsTyped(value);
+          return { name, kind: valueKind, value: bytes };
+        })) }] });
+    await putAfter(known).catch((error) => {
+      if (error.code !== 'CAIRN_ENOTFOUND') throw error;
+      return putAfter(undefined); // the parent went meanwhile, or never had the value
+    });
     this.#remember(thread, space, checkpoint.id, rest.channel_versions);
     return { configurable: { thread_id: thread, checkpoint_ns: space, checkpoint_id: checkpoint.id } };
   }

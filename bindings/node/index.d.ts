@@ -153,7 +153,7 @@ export interface FeedEvent {
 
 /** A text is stored as UTF-8. */
 export type Bytes = string | Uint8Array;
-/** A value by name. `unchanged`: as the parent has it; kind and value are not stored again. */
+/** A value by name. `unchanged`: as the parent has it; where that does not have it, CAIRN_ENOTFOUND. */
 export type ThreadChannel = { name: Bytes; kind?: Bytes; value: Bytes; unchanged?: false } | { name: Bytes; unchanged: true };
 /** A state of a thread, under (thread, space, id); the newest of a space is the one with the greatest id, byte by byte. */
 export interface ThreadState {

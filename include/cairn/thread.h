@@ -46,7 +46,7 @@ struct cairn_thread_channel {
     struct cairn_bytes value;
     bool
         unchanged; /* as the parent has it: kind and value are ignored. Where the parent
-                       is not there or does not have it, the state goes without it. */
+                       is not there or does not have it, CAIRN_ENOTFOUND. */
 };
 
 /* A state. */
@@ -84,7 +84,8 @@ struct cairn_thread_writes {
 /* Puts states, and then writes: all of them in one transaction, or none. A state may
  * name one before it in the array as its parent. CAIRN_EUSAGE: a secret, a name twice,
  * a handle that only reads or has a key; CAIRN_ELIMIT: see above; CAIRN_EEXISTS. What
- * is given is not kept: it may go when the call returns. */
+ * is given is not kept: it may go when the call returns. CAIRN_ENOTFOUND: a channel is
+ * `unchanged`, and the parent does not have it (another program may have deleted it). */
 CAIRN_API int cairn_thread_put(struct cairn_store *store,
                                const struct cairn_thread_state *states, size_t n_states,
                                const struct cairn_thread_writes *writes,

@@ -265,7 +265,11 @@ static int put_channels(struct putting *p, const struct cairn_thread_state *stat
         out->name = str_of_bytes(channel->name);
         const struct thread_value *before = value_of(parent, out->name);
         if (channel->unchanged && !before)
-            continue;
+            return error_set(p->error, CAIRN_ENOTFOUND,
+                             "channel %.*s is unchanged, and the parent is not there "
+                             "or does not have it: put its value",
+                             (int)(out->name.len < 80 ? out->name.len : 80),
+                             out->name.ptr);
         entry->n_channels++;
         rc = channel->unchanged
                  ? put_unchanged(p, before, out)

@@ -127,6 +127,15 @@ const parts = {
       'a copy of the thread, and of it the newest state alone');
     await saver.deleteThread('copy');
     ok((await saver.getTuple({ configurable: { thread_id: 'copy' } })) === undefined, 'the copy is deleted');
+    // A state whose parent another program deleted meanwhile has all of its channels.
+    const other = await CairnSaver.open({ path: 'same.cairn', sync: 'off' });
+    const state = (id, n) => ({ v: 4, id, ts: '', channel_values: { kept: 'from the first', n }, channel_versions: { kept: 1, n }, versions_seen: {} });
+    const at = await saver.put({ configurable: { thread_id: 'gone' } }, state('1', 1), {}, { kept: 1, n: 1 });
+    await other.deleteThread('gone');
+    await saver.put(at, state('2', 2), {}, { n: 2 });
+    const { checkpoint } = await saver.getTuple({ configurable: { thread_id: 'gone' } });
+    ok(isDeepStrictEqual(checkpoint.channel_values, { kept: 'from the first', n: 2 }), 'a parent deleted by another program', checkpoint.channel_values);
+    await other.close();
     const closed = await CairnSaver.open({ path: 'same.cairn', create: false });
     await Promise.all([closed.close(), closed.close()]);
     ok(await closed.getTuple({ configurable: { thread_id: 'x' } }).catch(({ code }) => code) === 'CAIRN_EUSAGE', 'a saver that is closed stays closed');

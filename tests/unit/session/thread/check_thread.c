@@ -156,6 +156,8 @@ START_TEST(states_by_key)
     state.parent = text("1");
     state.channels = second;
     state.n_channels = 3;
+    ck_assert_int_eq(put(&state), CAIRN_ENOTFOUND);
+    state.n_channels = 2;
     good(put(&state));
     expect("t", "", NULL, "2<1 json:{} {\"step\":1} {n=json:2} {log=json:[]}");
     open_again();
@@ -163,6 +165,9 @@ START_TEST(states_by_key)
     expect("t", "other", NULL, NULL);
     expect("u", "", NULL, NULL);
     expect("t", "", "3", NULL);
+    state.parent = text("3"); /* is not there: a state is whole, or refused */
+    ck_assert_int_eq(put(&state), CAIRN_ENOTFOUND);
+    state.parent = text("1");
     state.only_new = true;
     ck_assert_int_eq(put(&state), CAIRN_EEXISTS);
     state.only_new = false;

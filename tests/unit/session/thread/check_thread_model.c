@@ -245,6 +245,7 @@ static int below(struct step *step, uint32_t n)
 struct made_state {
     struct cairn_thread_state given;
     struct cairn_thread_channel channels[CHANNELS];
+    bool refused; /* a channel is unchanged that the parent does not have */
 };
 
 /* Into the model at once: a later state of a batch may come after it. */
@@ -267,14 +268,16 @@ static void make_state(struct step *step, int t, int s, int i, int parent,
         out->given.parent = name_of('i', parent - 1);
     for (int c = 0; c < CHANNELS; c++) {
         struct cairn_thread_channel *channel = &out->channels[out->given.n_channels];
-        int what = below(step, 5);
+        int what = below(step, 5), before = 0;
         now.channels[c] = 0;
         if (what == 0)
             continue;
+        if (parent && m->at[t][s][parent - 1].made)
+            before = m->at[t][s][parent - 1].channels[c];
         channel->name = name_of('c', c);
-        channel->unchanged = what > 2;
-        if (channel->unchanged && parent && m->at[t][s][parent - 1].made)
-            now.channels[c] = m->at[t][s][parent - 1].channels[c];
+        channel->unchanged = what > 2 && (before || below(step, 16) == 0);
+        now.channels[c] = before;
+        out->refused |= channel->unchanged && !before;
         if (!channel->unchanged) {
             now.channels[c] = ++m->values;
             channel->value = value_of(now.channels[c]);
@@ -292,24 +295,28 @@ static void put_states(struct step *step)
     struct cairn_thread_state given[3];
     struct model before = *step->model;
     int n = below(step, 4) ? 1 : 3, t = below(step, THREADS), s = below(step, SPACES);
-    bool only_new = n == 1 && below(step, 4) == 0, refused = false;
+    bool only_new = n == 1 && below(step, 4) == 0;
+    int code = 0;
     for (int k = 0; k < n; k++) {
         int i = below(step, IDS), parent = below(step, IDS + 2);
-        refused = refused || (only_new && step->model->at[t][s][i].made);
+        if (only_new && step->model->at[t][s][i].made)
+            code = CAIRN_EEXISTS;
         make_state(step, t, s, i, parent > IDS ? 0 : parent, &made[k]);
+        if (!code && made[k].refused)
+            code = CAIRN_ENOTFOUND;
         given[k] = made[k].given;
         given[k].channels = made[k].channels;
         given[k].only_new = only_new;
     }
     if (step->store)
         step->rc = cairn_thread_put(step->store, given, (size_t)n, NULL, 0, &error);
-    if (!refused)
+    if (!code)
         return;
     int values = step->model->values;
     *step->model = before;
     step->model->values = values;
     if (step->store)
-        expect_code(step, CAIRN_EEXISTS);
+        expect_code(step, code);
 }
 
 static void put_writes(struct step *step)
