@@ -41,11 +41,11 @@ const metadata = (i) => ({ source: 'loop', step: i, parents: {} });
 const thread = 'bench';
 const config = (i, of = thread) => ({ configurable: { thread_id: of, checkpoint_ns: '', ...(i < 0 ? {} : { checkpoint_id: id(i) }) } });
 
-// One step as a graph does it: the writes of two tasks at once, then the checkpoint.
-async function step(saver, i, of = thread) {
-  if (i > 0) await Promise.all([0, 1].map((task) => saver.putWrites(config(i - 1, of), [['log', text()]], `task-${task}`)));
-  await saver.put(config(i - 1, of), checkpoint(i), metadata(i), { n: i + 1, log: i + 1 });
-}
+// One step as a graph with durability 'sync' does it: the writes of two tasks and the checkpoint, and it waits for all.
+const step = (saver, i, of = thread) => Promise.all([
+  ...(i > 0 ? [0, 1].map((task) => saver.putWrites(config(i - 1, of), [['log', text()]], `task-${task}`)) : []),
+  saver.put(config(i - 1, of), checkpoint(i), metadata(i), { n: i + 1, log: i + 1 }),
+]);
 
 // Of graphs that run at once in one process, each in a thread of its own.
 async function together(saver, threads, steps) {

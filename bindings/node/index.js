@@ -163,6 +163,7 @@ const pairs = (values) => {
 
 export class Store {
   #handle = native.handle();
+  #soon;
   #where;
   path;
   constructor(options) {
@@ -255,7 +256,13 @@ export class Store {
       values.push(of.thread, of.space ?? '', of.id, of.keepSecrets ?? false, of.writes.length);
       for (const w of of.writes) values.push(w.task, w.path, w.channel, w.kind, w.value, w.index);
     }
-    await this.#call('thread_put', states.length, nChannels, writes.length, nWrites, ...values);
+    const put = this.#call('thread_put', states.length, nChannels, writes.length, nWrites, ...values);
+    // Behind what this turn of the event loop puts, too: all of it is one transaction.
+    this.#soon ??= setImmediate(() => {
+      this.#soon = undefined;
+      native.start(this.#handle);
+    });
+    await put;
   }
   async getState(thread, { space = '', id } = {}) {
     const r = new Reader(await this.#call('thread_get', thread, space, id));

@@ -183,6 +183,13 @@ const parts = {
     await refused('CAIRN_ENOTFOUND', 'a copy of none', () => store.copyThread('none', 'x'));
     await refused('CAIRN_EUSAGE', 'retention of nothing', () => store.pruneThread('copy', 0));
     is([await store.pruneThread('copy', 3), await listed({ thread: 'copy' })], [198, ['3', '1199', '1198']], 'retention');
+    // Puts of one turn of the event loop are one transaction, and so one record.
+    const turn = (id) => store.putStates({ states: [{ thread: 'turn', id }] });
+    const later = (async () => turn(await '3'))();
+    await Promise.all([turn('1'), turn('2'), later]);
+    const ofTurn = await Promise.all(['1', '2', '3'].map((id) => store.getState('turn', { id })));
+    is(new Set(ofTurn.map(({ checkpoint }) => checkpoint)).size, 1, 'puts of one turn share a transaction');
+    await store.deleteThread('turn');
     // A delete is behind the put before it, and before the put behind it.
     const order = [store.putStates({ states: [{ thread: 'many', id: 'z' }] }), store.deleteThread('many'), store.putStates({ states: [{ thread: 'many', id: 'a' }] })];
     is([(await Promise.all(order))[1], await listed({ thread: 'many' }), await store.deleteThread('none')], [202, ['a'], 0], 'a delete keeps its place');

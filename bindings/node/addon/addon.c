@@ -20,9 +20,9 @@ NAPI_MODULE_INIT()
         const char *name;
         napi_callback call;
     } functions[] = {
-        {"version", version}, {"handle", handle_new},     {"call", handle_call},
-        {"run", run_start},   {"stop", run_stop},         {"ask", attempt_ask},
-        {"set", attempt_set}, {"finish", attempt_finish},
+        {"version", version},    {"handle", handle_new}, {"call", handle_call},
+        {"start", handle_start}, {"run", run_start},     {"stop", run_stop},
+        {"ask", attempt_ask},    {"set", attempt_set},   {"finish", attempt_finish},
     };
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         napi_value function;

@@ -58,9 +58,11 @@ extern const struct operation operations_of_records[], operations_of_threads[];
 /* What cairn_store_open takes, read from fields. */
 struct cairn_store_options read_store_options(struct field_reader *reader);
 
-/* main: the external that holds a handle; handle_call(handle, name, fields) a promise. */
+/* main: the external that holds a handle; handle_call(handle, name, fields) a promise.
+ * handle_start(handle): a put waits for it, or for the end of an earlier call. */
 napi_value handle_new(napi_env env, napi_callback_info info);
 napi_value handle_call(napi_env env, napi_callback_info info);
+napi_value handle_start(napi_env env, napi_callback_info info);
 
 /* code and text; the code. */
 int set_error(struct cairn_error *error, int code, const char *text);

@@ -3,9 +3,9 @@
  *
  * Calls wait in a list, which only the main thread changes. One of them, or all puts that
  * wait, is carried out on libuv's pool; when it is back, the next one starts. So a handle
- * never is used twice at once, and puts that come while one is synced share the next
- * sync. A put may pass a call that only reads (which then reads newer things), none that
- * changes something.
+ * never is used twice at once, and puts of one turn of the event loop, or that come while
+ * another is synced, share a sync. A put may pass a call that only reads (which then reads
+ * newer things), none that changes something.
  *
  * Its external and each call hold a handle; the last one closes it. */
 #include "addon.h"
@@ -311,7 +311,23 @@ napi_value handle_call(napi_env env, napi_callback_info info)
     *handle->end = call;
     handle->end = &call->next;
     handle->holders += 2; /* one for as long as the handle is used here */
-    start_next(env, handle);
+    if (operation->order != PUTS)
+        start_next(env, handle);
     let_go(handle);
     return promise;
+}
+
+napi_value handle_start(napi_env env, napi_callback_info info)
+{
+    size_t n = 1;
+    napi_value argument;
+    void *data;
+    if (napi_get_cb_info(env, info, &n, &argument, NULL, NULL) == napi_ok && n &&
+        napi_get_value_external(env, argument, &data) == napi_ok) {
+        struct handle *handle = data;
+        handle->holders++;
+        start_next(env, handle);
+        let_go(handle);
+    }
+    return NULL;
 }
