@@ -98,6 +98,16 @@ static void make_failing(struct workflow *w, struct rng *rng)
         def->fails = true;
 }
 
+/* It runs though what it needs has failed, and must not fail for want of a file of that:
+ * it would be a second failure, and what has been started by then a matter of order. */
+static void run_in_any_case(struct def *def, enum when when)
+{
+    def->when = when;
+    def->args_of = NONE;
+    def->input &= def->input_of == NONE;
+    def->input_of = NONE;
+}
+
 static void make_behind(struct workflow *w, uint32_t failing, bool handled,
                         struct rng *rng)
 {
@@ -119,10 +129,10 @@ static void make_behind(struct workflow *w, uint32_t failing, bool handled,
     if (handler) {
         def->condition = COND_NONE;
         def->skips = false;
-        def->when = WHEN_FAILED;
+        run_in_any_case(def, WHEN_FAILED);
     } else if (!def->made && !def_needs_service(w, def) && def->args_of == NONE &&
                rng_one_in(rng, 2))
-        def->when = WHEN_ALWAYS;
+        run_in_any_case(def, WHEN_ALWAYS);
 }
 
 static void make_stopping(struct workflow *w, struct rng *rng)
