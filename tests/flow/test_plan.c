@@ -378,7 +378,11 @@ static void check_reason(struct graph_test *g, uint32_t at)
               "%s was %s, and runs: %s", v->task, state, v->reason);
         return;
     }
-    if (g->open[at] && v->will == WILL_MAY && strcmp(v->reason, "done") == 0)
+    /* Decided again with the list: until then it is done, or its condition is not met. */
+    bool excluded = strcmp(v->reason, "excluded") == 0 &&
+                    g->w.defs[task->def].condition != COND_NONE;
+    if (g->open[at] && v->will == WILL_MAY &&
+        (excluded || strcmp(v->reason, "done") == 0))
         return;
     if (v->will == WILL_MAY && strcmp(v->reason, "need-skipped") == 0 &&
         is_behind_skipped(g, at))
