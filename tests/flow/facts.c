@@ -278,7 +278,8 @@ static bool add_plan(const struct setup *setup, const struct workflow *w,
            plan_read(dir, "plan", &plan);
     for (uint32_t i = 0; i < plan.n && good; i++) {
         struct verdict *v = &plan.verdict[i];
-        if (strcmp(v->reason, "never-ran") == 0 || strcmp(v->reason, "skipped") == 0)
+        if (strcmp(v->reason, "never-ran") == 0 || strcmp(v->reason, "skipped") == 0 ||
+            strcmp(v->reason, "excluded") == 0)
             hide_members(v->task, w, "skipped");
         bool hidden = strstr(v->task, "[...]");
         bool service = is_service(w, v->task) || is_left_out(w, v->task);
